@@ -40,8 +40,8 @@ const OF_A_SESSION: &[&str] = &[
     "UNITY_TCP_PORT",
 ];
 
-/// Returns what a session needs to be served by a hub; `None` if it is served in this process.
-pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
+/// Returns what the session of this name needs to be served by a hub; `None` if it is served in this process.
+pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<RelaySeat>> {
     let config = &parts.env.config;
     let state = config.state_dir.as_deref()?;
     let folder = HubFolder::of(state);
@@ -75,7 +75,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode) -> Option<Arc<RelaySeat>> {
         env: Arc::clone(&parts.env),
         client: Arc::clone(&parts.client),
         rules: config.session_rules(),
-        name: parts.env.fresh(),
+        name,
         starts: mode == HubMode::Start,
         command: command.flatten().map(|(program, arguments)| background::Program { program, arguments, variables }),
         folder,

@@ -90,14 +90,15 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         parts.env.health.spawn("signals", watch_signals(quit.clone()));
         parts.env.health.spawn("client", watch_client(Arc::clone(&parts), quit));
         let spawn = OnWorkers(workers.handle().clone());
-        let outcome = match relayed::seat(&parts, arguments.hub) {
+        let name = parts.env.fresh();
+        keep_records(&parts, &name);
+        let outcome = match relayed::seat(&parts, arguments.hub, name) {
             Some(seat) => relay::run(&seat, spawn.clone(), &mut pumps, &mut quitting).await,
             None => relay::Outcome::Embed,
         };
         let why = match outcome {
             relay::Outcome::Ended(why) => why,
             relay::Outcome::Embed => {
-                keep_records(&parts);
                 let record = RunRecord::keep(parts.seat(&parts.client));
                 let exporter = Exporter::start(&parts);
                 let companions = Companions::start(&parts);
@@ -105,12 +106,12 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
                 companions.end().await;
                 exporter.end(&parts, why).await;
                 record.remove().await;
-                if let Some(own) = parts.env.own.get() {
-                    own.end();
-                }
                 why
             }
         };
+        if let Some(own) = parts.env.own.get() {
+            own.end();
+        }
         // The reader's thread is waited for only if stdin has ended, and the writer's only if its queue is empty. Otherwise the
         // thread may be blocked.
         if why == ShutdownReason::InputEnded {
@@ -138,16 +139,17 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     }
 }
 
-/// Keeps records of sent calls from here on. Without them, calls are made all the same, and the problem is told.
-fn keep_records(parts: &Parts) {
+/// Keeps records of sent calls from here on, under the session's name. Without them, calls are made all the same, and the problem is
+/// told. While a hub serves the session, they are empty, and their lock shows that the session lives.
+fn keep_records(parts: &Parts, name: &str) {
     let Some(state) = &parts.env.config.state_dir else { return };
     let created = match filesystem::unreliable_locks(state) {
         Some(kind) => Err(format!("it is on {kind}, where locks of files are not reliable")),
-        None => GatewayCalls::create(state, &parts.env.boot).map_err(|error| error.to_string()),
+        None => GatewayCalls::create(state, name).map_err(|error| error.to_string()),
     };
     match created {
         Ok(own) => {
-            parts.client.be_named(|| parts.env.fresh().into());
+            parts.client.be_named(|| name.into());
             let file = Arc::clone(&own.file);
             let _ = parts.env.own.set(own);
             parts.env.health.spawn("records", async move {

@@ -120,14 +120,34 @@ pub enum Known {
 pub struct Left {
     /// The call.
     pub sent: SentCall,
-    /// Whether its client was told that it still runs, and does not wait for an answer.
+    /// Whether its client was told that it still runs, or is about to be told, and does not wait for an answer then.
     pub told: bool,
+    /// Whether its client has the answer to its request.
+    pub delivered: bool,
     /// Its result, if it has ended.
     pub result: Option<Arc<RawValue>>,
     /// Whether the result says that the outcome is unknown.
     pub unknown: bool,
     /// When the result came, in seconds since 1970.
     pub at: u64,
+}
+
+impl Left {
+    /// Returns the lines that say the same in the records of a later gateway. `fits`: whether those have room for its result. Without it
+    /// the call counts as open, and its outcome is looked for again.
+    pub fn lines(&self, fits: bool) -> impl Iterator<Item = Record> + '_ {
+        let call = self.sent.call;
+        let told = self.told.then_some(Record::Told { call });
+        let delivered = self.delivered.then(|| Record::Delivered(self.sent.origin.clone()));
+        let answered = self.result.as_deref().filter(|_| fits).map(|result| Record::Answered {
+            call,
+            result: RawValue::to_owned(result),
+            runs_on: false,
+            unknown: self.unknown,
+            at: Some(self.at),
+        });
+        [Some(Record::Sent(self.sent.clone())), told, answered, delivered].into_iter().flatten()
+    }
 }
 
 /// How far a call has come.
@@ -243,6 +263,11 @@ impl CallRecords {
         })
     }
 
+    /// Whether anything is kept of this call.
+    pub fn has(&self, call: CallId) -> bool {
+        self.calls.contains_key(&call)
+    }
+
     /// Whether this call was recorded as sent, and has neither ended nor been deleted.
     pub fn is_sent(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(Kept::is_open)
@@ -255,7 +280,7 @@ impl CallRecords {
 
     /// Returns the request of this call if its client may still wait for the answer, as far as the records know.
     pub fn untold(&self, call: CallId) -> Option<Origin> {
-        self.calls.get(&call).filter(|kept| !kept.is_told()).map(|kept| kept.sent.origin.clone())
+        self.calls.get(&call).filter(|kept| !kept.delivered).map(|kept| kept.sent.origin.clone())
     }
 
     /// Returns all that is kept, for a gateway that comes after this one.
@@ -263,6 +288,7 @@ impl CallRecords {
         let left = |kept: &Kept| Left {
             sent: kept.sent.clone(),
             told: kept.is_told(),
+            delivered: kept.delivered,
             result: kept.result.clone().filter(|_| !kept.is_open()),
             unknown: kept.unknown,
             at: kept.at,

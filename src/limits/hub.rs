@@ -32,6 +32,9 @@ pub const HUB_GONE_WITHIN: Duration = Duration::from_secs(1);
 /// calls that the session gave to the hub are "outcome unknown", also those that were never sent. A busy machine starts a hub within
 /// two seconds.
 pub const HUB_TAKEN_OVER_WITHIN: Duration = Duration::from_secs(5);
+/// Attempts of a session that goes on without a hub to take the hub's lock, with pauses as for other locks: others hold it for a moment to
+/// look, or to take out of the records what is theirs. A hub holds it for longer.
+pub const HUB_LOCK_ATTEMPTS: usize = 10;
 /// Lines of hubs that a session cannot read and cannot tell to belong to a request, after which it serves its client by itself. Each
 /// ends its connection, and the next one may give the same line.
 pub const HUB_UNREADABLE_MAX: u32 = 3;

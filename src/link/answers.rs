@@ -46,17 +46,17 @@ pub struct Answers {
 }
 
 /// An answer that was told to its session, and what of it may have to be recorded.
-struct Told {
-    call: CallId,
-    result: Arc<ToolResult>,
-    project: Option<PathBuf>,
-    runs_on: bool,
-    unknown: bool,
+pub(super) struct Told {
+    pub(super) call: CallId,
+    pub(super) result: Arc<ToolResult>,
+    pub(super) project: Option<PathBuf>,
+    pub(super) runs_on: bool,
+    pub(super) unknown: bool,
     /// Whether the next process may still learn the outcome.
-    is_left: bool,
-    records: Option<Arc<CallFile>>,
+    pub(super) is_left: bool,
+    pub(super) records: Option<Arc<CallFile>>,
     /// The request, if it is to be recorded when its client has the answer.
-    origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
 }
 
 /// A call that an earlier gateway did not answer.
@@ -202,6 +202,11 @@ impl Answers {
         let project = settled.project.clone();
         let delivery = client.settled(&self.env, settled, is_alone);
         let told = Told { call, result, project, runs_on, unknown, is_left, records: records.cloned(), origin };
+        self.follow(client, delivery, told);
+    }
+
+    /// Follows an answer to its client.
+    pub(super) fn follow(self: &Arc<Self>, client: Arc<Client>, delivery: Delivery, told: Told) {
         match delivery {
             Delivery::Later(later) => {
                 let answers = Arc::clone(self);
@@ -215,7 +220,6 @@ impl Answers {
         }
     }
 
-    /// Follows an answer that was told to its session.
     fn told(self: &Arc<Self>, client: Arc<Client>, delivery: &Delivery, told: Told) {
         if matches!(delivery, Delivery::Withheld) {
             self.keep(told.call, &told.result.stored(), Keep::Owed);

@@ -6,19 +6,22 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use super::answers::Told;
 use super::calls::Calls;
 use crate::client::Client;
-use crate::core::call_records::fate::{Adopter, Facts, Fate, Takeover, fate};
+use crate::core::call_records::fate::{Adopter, Asker, Facts, Fate, Takeover, fate};
 use crate::core::call_records::{Origin, SentCall};
 use crate::core::calls::{HeldCall, RecoveredCall, Terms};
+use crate::core::port::Settled;
 use crate::core::requests::Asked;
 use crate::core::user_text;
+use crate::fsm::call::Verdict;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
 use crate::storage::call_files::Unrecorded;
-use crate::storage::gateway_calls;
+use crate::storage::gateway_calls::{self, Taker};
 
 /// What became of a request that an earlier gateway had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,20 +139,47 @@ impl Calls {
         }
     }
 
-    /// Takes over what gateways of one client left when they were killed: looks for the outcomes of their calls to this project's
-    /// editor, and keeps the results that they had. Blocks on files. Returns whether other gateways live, or have not quite ended.
+    /// Takes over what gateways left when they were killed: looks for the outcomes of their calls to this project's editor, and keeps the
+    /// results that they had. Blocks on files. Returns whether it is to be done again: others live, or have not quite ended.
     pub fn take_over_left(&self, project: &Path) -> bool {
         let (Some(own), Some(state)) = (self.env.call_records(), &self.env.config.state_dir) else { return false };
         // A hub serves all clients.
-        let client = self.env.own.get().and_then(|_| Some(self.attached.get(SessionId::STDIO)?.handshake().name));
-        let (left, others_live) = gateway_calls::take_over(state, own, project, client.as_deref());
+        let session = self.attached.get(SessionId::STDIO).filter(|_| self.env.records.is_none());
+        let client = session.as_ref().map(|session| session.handshake().name);
+        let by = Taker { state, own, project, client: client.as_deref() };
+        let (mut left, mut again) = (Vec::new(), false);
+        if self.env.records.is_some() {
+            again |= self.tell_of_inherited(by);
+        } else {
+            // First: whether a session was killed is seen by its own records, which are removed below.
+            let name = session.and_then(|session| session.name());
+            (left, again) = gateway_calls::take_over_from_hub(by, name.as_deref());
+        }
+        let (of_gateways, others_live) = gateway_calls::take_over(by);
+        left.extend(of_gateways);
+        again |= others_live;
         if left.is_empty() {
-            return others_live;
+            return again;
         }
         let open = left.iter().filter(|left| left.result.is_none()).count();
         self.env.events.calls_left(left.len(), open);
-        self.answers.left_by_others(left.iter().filter(|left| !left.told).map(|left| &left.sent));
+        let to_be_told = left.iter().filter(|left| left.is_to_be_told(Asker::Killed));
+        self.answers.left_by_others(to_be_told.map(|left| &left.sent));
         left.into_iter().for_each(|left| self.take_over(left.takeover(), true));
+        again
+    }
+
+    /// Has clients told of the calls that an earlier hub left, and whose sessions were killed. Returns whether some live that have not
+    /// brought their requests yet.
+    fn tell_of_inherited(&self, by: Taker<'_>) -> bool {
+        let mut others_live = false;
+        let killed = by.own.inherited(|left| {
+            let asker = gateway_calls::asker(by.state, &left.sent.origin.session);
+            let is_here = left.is_for(by.project, by.client);
+            others_live |= is_here && asker == Asker::Lives;
+            is_here && left.is_to_be_told(asker)
+        });
+        self.answers.left_by_others(killed.iter().map(|left| &left.sent));
         others_live
     }
 
@@ -220,7 +250,7 @@ impl Calls {
             Fate::Again => return Resumed::Again,
             Fate::Answered(result) => {
                 let result = ToolResult::from_stored(result.get()).with_line(user_text::TAKEN_OVER);
-                client.own(&self.env, asked, result, (self.env.next_call_id(), None));
+                self.answer_brought(client, asked, origin, result);
                 return Resumed::Settled;
             }
             Fate::Adopt { sent, .. } => Some(sent.call),
@@ -239,8 +269,23 @@ impl Calls {
             };
             records.unknown(sent, &result.stored());
         }
-        client.own(&self.env, asked, result, (self.env.next_call_id(), None));
+        self.answer_brought(client, asked, origin, result);
         Resumed::Settled
+    }
+
+    /// Answers a request that an earlier gateway had. A session that goes on by itself has the record of its call, and says there when
+    /// its client has the answer.
+    fn answer_brought(&self, client: Arc<Client>, asked: Asked, origin: &Origin, result: ToolResult) {
+        let (call, result) = (self.env.next_call_id(), Arc::new(result));
+        let answer = Ok(Arc::clone(&result));
+        let settled = Settled { asked, call, verdict: Verdict::Ok, answer, project: None };
+        let delivery = client.settled(&self.env, settled, true);
+        if let (None, Some(own)) = (&self.env.records, self.env.own.get()) {
+            let (records, origin) = (Some(Arc::clone(&own.file)), Some(origin.clone()));
+            let (runs_on, unknown, is_left, project) = (false, false, false, None);
+            let told = Told { call, result, project, runs_on, unknown, is_left, records, origin };
+            self.answers.follow(client, delivery, told);
+        }
     }
 
     /// Gives a call to the client that came back for it, if the ledger has it open. `seek`: adds it to the ledger before.

@@ -4,21 +4,25 @@
 //! killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
 //! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
+mod open_file;
+
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+pub use self::open_file::Lost;
+use self::open_file::{Head, Inner, seconds_now};
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
 use crate::limits::hub::{
-    CALL_RECORDS_FILE_MAX_BYTES, CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES,
-    CALL_RECORDS_SPENT_BYTES,
+    CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
 };
 use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
-use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end, replace};
+use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
 use crate::platform::lock_file::{self, Placed};
 use crate::protocol::ids::CallId;
 
@@ -40,25 +44,8 @@ pub struct CallFile {
     /// its name towards editors.
     pub is_copy: bool,
     inner: Mutex<Inner>,
-}
-
-/// What the first line of the file says.
-struct Head<'a> {
-    gateway: &'a str,
-    starts: u64,
-    name: &'a str,
-    former: &'a [String],
-}
-
-/// Why records are not this process's own any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
-    /// Another process may have the lock of a file that is there now.
-    #[error("its lock file was removed or replaced, so another process may have taken over")]
-    Lock,
-    /// Nobody reads what is written to the open file.
-    #[error("the file with its records of calls was removed, replaced or cut off")]
-    Records,
+    /// The calls that an earlier process left in the file, until [`inherited`](CallFile::inherited) gives them.
+    inherited: Mutex<BTreeSet<CallId>>,
 }
 
 /// Why a call must not be sent.
@@ -72,26 +59,6 @@ pub enum Unrecorded {
     Io(#[from] io::Error),
 }
 
-#[derive(Debug)]
-struct Inner {
-    path: PathBuf,
-    /// `None` after the file could not be replaced, on a system that does not replace open files.
-    file: Option<File>,
-    placed: Option<Placed>,
-    /// The lock of the process that may write the records; `None` if whoever opened them sees to that.
-    lock: Option<Placed>,
-    bytes: usize,
-    records: CallRecords,
-    /// Whether the file has records that are not needed any more.
-    is_spent: bool,
-    /// Whether nothing is recorded any more but what clients have.
-    is_frozen: bool,
-    /// Why the last line could not be written.
-    failed: Option<String>,
-    /// How many lines could not be written.
-    unwritten: u64,
-}
-
 impl CallFile {
     /// Opens the file, takes it over from the process that wrote it, and reads what that left. `gateway`: the name if the file has
     /// none, or is a copy. `lock`: the lock of the process that may write the records.
@@ -103,8 +70,24 @@ impl CallFile {
     /// # Errors
     /// The system's error.
     pub fn open(path: &Path, gateway: String, lock: Placed) -> io::Result<Self> {
+        let this = Self::take(path, gateway, lock, true)?;
+        let left = this.left().into_iter().filter(|left| !left.delivered).map(|left| left.sent.call).collect();
+        *enter(&this.inherited) = left;
+        Ok(this)
+    }
+
+    /// Takes the file of a hub that has ended over in the same way, to take records out of it, and not to be a hub.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn visit(path: &Path, lock: Placed) -> io::Result<Self> {
+        Self::take(path, String::new(), lock, false)
+    }
+
+    fn take(path: &Path, gateway: String, lock: Placed, counts: bool) -> io::Result<Self> {
         make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut this = Self::parse(path, open_end(path)?, gateway.clone())?;
+        this.starts -= u64::from(!counts);
         if this.is_copy {
             (this.gateway, this.former) = (gateway, Vec::new());
         } else if !this.name.is_empty() {
@@ -209,7 +192,8 @@ impl CallFile {
             unwritten: 0,
         };
         let (starts, is_damaged) = (starts + 1, is_damaged || is_copy);
-        Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner: Mutex::new(inner) })
+        let (inner, inherited) = (Mutex::new(inner), Mutex::default());
+        Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner, inherited })
     }
 
     /// Returns where the file is.
@@ -227,7 +211,7 @@ impl CallFile {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        enter(&self.inner)
     }
 
     /// Whether the records are still this process's own.
@@ -364,27 +348,45 @@ impl CallFile {
         self.lock().records.left()
     }
 
-    /// Takes in what another gateway left.
+    /// Returns the calls that an earlier process left in this file, that no client was told of since, and that `are` wanted: each once.
+    pub fn inherited(&self, mut are: impl FnMut(&Left) -> bool) -> Vec<Left> {
+        let mut inherited = enter(&self.inherited);
+        if inherited.is_empty() {
+            return Vec::new();
+        }
+        let mut left = self.left();
+        left.retain(|left| !left.delivered && inherited.contains(&left.sent.call));
+        // All others were answered, or deleted.
+        *inherited = left.iter().map(|left| left.sent.call).collect();
+        left.retain(|left| are(left));
+        inherited.retain(|call| !left.iter().any(|left| left.sent.call == *call));
+        left
+    }
+
+    /// Takes in what another gateway left. Returns false if it is here already: that gateway took it over from others, or these
+    /// records did, and who did so was killed before it was deleted there.
     ///
     /// # Errors
-    /// The system's error.
-    pub fn take_in(&self, left: &Left) -> io::Result<()> {
+    /// The system's error, or these records are not this process's own any more: nobody would find there what is deleted elsewhere.
+    pub fn take_in(&self, left: &Left) -> io::Result<bool> {
         let mut inner = self.lock();
-        inner.add(&self.head(), Record::Sent(left.sent.clone()))?;
-        let call = left.sent.call;
-        if left.told {
-            // No session brings its request: that has ended with its gateway.
-            for record in [Record::Told { call }, Record::Delivered(left.sent.origin.clone())] {
-                inner.add(&self.head(), record)?;
-            }
+        if inner.records.has(left.sent.call) {
+            return Ok(false);
         }
+        let taken = self.add_left(&mut inner, left).and_then(|()| inner.owned().map_err(io::Error::other));
+        if taken.is_err() {
+            let _ = inner.add(&self.head(), Record::Dropped { call: left.sent.call });
+        }
+        taken.map(|()| true)
+    }
+
+    fn add_left(&self, inner: &mut Inner, left: &Left) -> io::Result<()> {
         let room = CALL_RECORDS_MAX_BYTES.saturating_sub(inner.records.bytes());
-        // Without its result the call counts as open, and its outcome is looked for again.
-        if let Some(result) = left.result.as_ref().filter(|result| result.get().len() <= room) {
-            let (result, unknown, at) = (RawValue::to_owned(result), left.unknown, Some(left.at));
-            inner.add(&self.head(), Record::Answered { call, result, runs_on: false, unknown, at })?;
-            inner.records.make_room(LATE_RESULTS_MAX_BYTES);
+        let fits = left.result.as_ref().is_none_or(|result| result.get().len() <= room);
+        for record in left.lines(fits) {
+            inner.add(&self.head(), record)?;
         }
+        inner.records.make_room(LATE_RESULTS_MAX_BYTES);
         Ok(())
     }
 
@@ -422,112 +424,13 @@ impl CallFile {
     }
 }
 
-impl Head<'_> {
-    fn line(&self, file: Option<u64>) -> io::Result<Vec<u8>> {
-        let (id, starts, former) = (self.gateway.to_owned(), self.starts, self.former.to_vec());
-        line_of(&Record::Gateway { id, starts, records: Some(self.name.to_owned()), former, file })
-    }
-}
-
-impl Inner {
-    /// Whether the lock and the file are those at their paths.
-    fn owned(&self) -> Result<(), Lost> {
-        if self.lock.as_ref().is_some_and(|lock| !lock.is_there()) {
-            return Err(Lost::Lock);
-        }
-        let there = self.placed.as_ref().and_then(Placed::len_there);
-        there.filter(|there| *there >= self.bytes as u64).map(|_| ()).ok_or(Lost::Records)
-    }
-
-    fn number(&self) -> Option<u64> {
-        self.file.as_ref().and_then(lock_file::number_of)
-    }
-
-    fn add(&mut self, head: &Head<'_>, record: Record) -> io::Result<()> {
-        let written = line_of(&record).and_then(|line| self.append(&line));
-        self.failed = written.as_ref().err().map(ToString::to_string);
-        self.unwritten += u64::from(written.is_err());
-        // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
-        if written.is_ok() || !matches!(record, Record::Sent(_)) {
-            self.is_spent |= matches!(record, Record::Delivered(_) | Record::Dropped { .. });
-            self.records.apply(record, seconds_now());
-        }
-        let spent = self.records.is_empty() && self.bytes > CALL_RECORDS_SPENT_BYTES;
-        if spent || self.bytes > CALL_RECORDS_FILE_MAX_BYTES {
-            // If that fails, the old file is still right.
-            self.shrink(head);
-        }
-        written
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
-        let written = file.write_all(bytes);
-        match written {
-            Ok(()) => self.bytes += bytes.len(),
-            // A part may have been written, and the next line must not be joined to it.
-            Err(_) => drop(file.set_len(self.bytes as u64)),
-        }
-        written
-    }
-
-    /// Takes off the disk what is not needed any more, unless the file is another process's.
-    fn shrink(&mut self, head: &Head<'_>) {
-        if self.owned().is_ok() {
-            let _ = self.rewrite(head);
-        }
-    }
-
-    /// Replaces the file by one that has only what is kept. Returns the old one, if the system lets it be open meanwhile. The old one
-    /// stays right if this fails.
-    fn rewrite(&mut self, head: &Head<'_>) -> io::Result<Option<File>> {
-        // Not every Windows replaces a file that is open.
-        if cfg!(not(unix)) {
-            (self.file, self.placed) = (None, None);
-        }
-        let mut opened = None;
-        let replaced = replace(&RealHost, &self.path, |temporary| {
-            let mut file = open_end(temporary)?;
-            let mut all = head.line(lock_file::number_of(&file))?;
-            for record in self.records.lines() {
-                all.extend(line_of(&record)?);
-            }
-            file.write_all(&all)?;
-            opened = Some((file, all.len()));
-            Ok(())
-        });
-        match (replaced, opened) {
-            (Ok(()), Some((file, bytes))) => {
-                (self.bytes, self.is_spent) = (bytes, false);
-                // What Wine knows of a handle that was opened before the file got this name differs from what it knows of the file.
-                let file = if cfg!(unix) { file } else { open_end(&self.path)? };
-                self.placed = Some(Placed::of(&file, &self.path)?);
-                Ok(self.file.replace(file))
-            }
-            (replaced, _) => {
-                if self.file.is_none() && self.path.exists() {
-                    self.file = open_end(&self.path).ok();
-                    self.placed = self.file.as_ref().and_then(|file| Placed::of(file, &self.path).ok());
-                }
-                replaced.map(|()| None)
-            }
-        }
-    }
-}
-
-fn line_of(record: &Record) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(record)?;
-    line.push(b'\n');
-    Ok(line)
+fn enter<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the length of the lines that have an end.
 fn whole_lines(text: &[u8]) -> usize {
     text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)
-}
-
-fn seconds_now() -> u64 {
-    RealHost.now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

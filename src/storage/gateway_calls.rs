@@ -1,7 +1,12 @@
-//! The records of gateways that serve one client each: `<state>/calls/<name>.jsonl`, and beside it a lock file that shows whether
-//! the process lives. What a killed gateway left there is taken over by the next one that serves the same project.
+//! The records of the sessions of one client each: `<state>/calls/<name>.jsonl`, and beside it a lock file that shows whether the
+//! process lives. `<name>` is the session's own name. What a killed gateway left there is taken over by the next one that serves the
+//! same project.
+//!
+//! A session on a hub has such files too, and nothing in them: the hub keeps the records. Its lock tells whoever reads those after
+//! the hub's end whether the session may still come with its requests.
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::call_files::CallFile;
+use super::hub_folder::{HubFolder, HubLock};
 use crate::core::call_records::Left;
-use crate::core::call_records::fate::{SetFacts, SetFate, fate_of_set};
+use crate::core::call_records::fate::{Asker, SetFacts, SetFate, fate_of_set};
 use crate::limits::LEFTOVERS_AT_ONCE;
 use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_RENEWED_MAX};
 use crate::platform::host::{Host as _, RealHost, make_private_folder};
@@ -84,15 +90,62 @@ fn remove(records: &Path) {
     let _ = fs::remove_file(lock_of(records));
 }
 
-/// Moves what gateways that do not live any more left of calls to this project's editor into `own`, and returns it, and whether
-/// other gateways live. Takes the calls of this `client` only. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
-pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&str>) -> (Vec<Left>, bool) {
-    let files = RealHost.list(&folder_of(state)).unwrap_or_default();
+/// Looks at the lock of a session whether its process lives.
+pub fn asker(state: &Path, session: &str) -> Asker {
+    // Another process says the name, which becomes a part of a path.
+    if session.is_empty() || !session.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+        return Asker::Unknown;
+    }
+    let path = lock_of(&folder_of(state).join(format!("{session}.jsonl")));
+    // Not created here: a missing lock says nothing of its session.
+    let Ok(lock) = lock_file::open(&path, false) else { return Asker::Unknown };
+    match lock.try_lock() {
+        Ok(()) if lock_file::is_at(&lock, &path) => Asker::Killed,
+        Err(TryLockError::WouldBlock) => Asker::Lives,
+        Ok(()) | Err(TryLockError::Error(_)) => Asker::Unknown,
+    }
+}
+
+/// For whom calls are taken over.
+#[derive(Debug, Clone, Copy)]
+pub struct Taker<'a> {
+    /// The state folder.
+    pub state: &'a Path,
+    /// The records that they are taken into.
+    pub own: &'a CallFile,
+    /// The project of the editor that they were sent to.
+    pub project: &'a Path,
+    /// The client that made them; `None` for all clients.
+    pub client: Option<&'a str>,
+}
+
+impl Taker<'_> {
+    fn is_for(&self, left: &Left) -> bool {
+        left.is_for(self.project, self.client)
+    }
+
+    /// Moves a call from another file into the own records. Returns whether it was not there yet.
+    fn takes(&self, from: &CallFile, left: &Left) -> bool {
+        // What cannot be written to the own records stays where it is. It is deleted there only then: of a process that is killed in
+        // between, both files have it, and whoever takes over from both takes it once.
+        let taken = self.own.take_in(left);
+        if taken.is_ok() {
+            from.forget(left.sent.call);
+        }
+        taken.is_ok_and(|is_new| is_new)
+    }
+}
+
+/// Moves what gateways that do not live any more left of calls to this project's editor into the taker's own records, and returns it,
+/// and whether other gateways live. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
+pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
+    let files = RealHost.list(&folder_of(by.state)).unwrap_or_default();
     let mut records: Vec<(PathBuf, SystemTime)> =
         files.into_iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
-    let own_path = own.path();
+    let own_path = by.own.path();
     records.retain(|(path, _)| *path != own_path);
     records.sort();
+    let named = if records.is_empty() { BTreeSet::new() } else { named_by_a_hub(&by) };
     let (mut taken, mut others_live) = (Vec::new(), false);
     for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
         let lock = lock_dead(&path);
@@ -102,13 +155,17 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
             bytes: path.symlink_metadata().map_or(0, |meta| meta.len()),
             is_copy: false,
         };
+        // The lock shows that its session was killed, as long as a hub's records have a call of it.
+        let is_named = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| named.contains(name));
         match fate_of_set(seen) {
             SetFate::Lives => {
                 others_live = true;
                 continue;
             }
             SetFate::Removed => {
-                remove(&path);
+                if !is_named {
+                    remove(&path);
+                }
                 continue;
             }
             SetFate::Stays => continue,
@@ -119,19 +176,113 @@ pub fn take_over(state: &Path, own: &CallFile, project: &Path, client: Option<&s
             continue;
         }
         file.tidy(Duration::ZERO, LEFT_CALLS_MAX_AGE);
-        for left in file.left().into_iter().filter(|left| left.is_for(project, client)) {
-            // What cannot be written to this gateway's own records stays where it is.
-            if own.take_in(&left).is_ok() {
-                file.forget(left.sent.call);
+        for left in file.left().into_iter().filter(|left| by.is_for(left)) {
+            if by.takes(&file, &left) {
                 taken.push(left);
             }
         }
-        if file.is_empty() {
+        if file.is_empty() && !is_named {
             drop(file);
             remove(&path);
         }
     }
     (taken, others_live)
+}
+
+/// Returns the sessions whose calls are in the records of a hub.
+fn named_by_a_hub(by: &Taker<'_>) -> BTreeSet<Arc<str>> {
+    let records = HubFolder::of(by.state).records();
+    let left = match by.own.path() == records {
+        true => by.own.left(),
+        false => CallFile::read(&records).map(|file| file.left()).unwrap_or_default(),
+    };
+    left.into_iter().map(|left| left.sent.origin.session).collect()
+}
+
+/// Moves what a hub that has ended left of calls to this project's editor into the taker's own records, and returns it, and whether the
+/// hub or a session that may want it lives. `session`: the own session, which asks its former hub for nothing any more.
+///
+/// Records have one owner, who holds the hub's lock: whoever is no hub holds it for the moment in which it takes some out.
+pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, bool) {
+    let folder = HubFolder::of(by.state);
+    match folder.hub_lock() {
+        HubLock::Free => {}
+        HubLock::Held => return (Vec::new(), true),
+        HubLock::Unknown(_) => return (Vec::new(), false),
+    }
+    let mut others_live = false;
+    let mut is_wanted = |left: &Left| {
+        if !by.is_for(left) {
+            return false;
+        }
+        let asker = &*left.sent.origin.session;
+        // The requests that are open in the own session are handled when it brings them.
+        let asker = if session == Some(asker) { Asker::Unknown } else { self::asker(by.state, asker) };
+        others_live |= asker == Asker::Lives;
+        left.is_left_behind(asker)
+    };
+    // Without the lock first: mostly there is nothing.
+    let is_there = CallFile::read(&folder.records()).is_ok_and(|file| file.left().iter().any(&mut is_wanted));
+    if !is_there {
+        return (Vec::new(), others_live);
+    }
+    let visited = visit(&folder, |file| {
+        let left = file.left().into_iter().filter(&mut is_wanted);
+        left.filter(|left| by.takes(file, left)).collect()
+    });
+    visited.map_or((Vec::new(), true), |taken| (taken, others_live))
+}
+
+/// Moves the open requests of a session that goes on without a hub from the records of its former hub into its own, and deletes its
+/// others there, which have been answered. `open`: the numbers of those that its client waits for. Returns false if it must be tried
+/// again: a hub may live, which has the records then.
+pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>) -> bool {
+    let is_own = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
+    let folder = HubFolder::of(state);
+    if !CallFile::read(&folder.records()).is_ok_and(|file| file.left().iter().any(is_own)) {
+        return true;
+    }
+    let visited = visit(&folder, |file| {
+        for left in file.left().into_iter().filter(is_own) {
+            if left.told {
+                // The client was told that it runs, or is told so now, and asks for it by its id: see `take_over_from_hub`.
+                file.delivered(left.sent.origin);
+            } else if !open.contains(&left.sent.origin.number) || own.take_in(&left).is_ok() {
+                file.forget(left.sent.call);
+            }
+        }
+    });
+    visited.is_some()
+}
+
+/// Notes in the records of a hub that has ended that the client of a session has all answers: the session has ended too, and said of the
+/// calls that are open what was known. The client may ask for them by their ids.
+pub fn conclude(state: &Path, session: &str) {
+    let of_session = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
+    visit(&HubFolder::of(state), |file| {
+        for left in file.left().into_iter().filter(of_session) {
+            match left.result {
+                Some(_) => file.delivered(left.sent.origin),
+                None => file.told(left.sent.call),
+            }
+        }
+    });
+}
+
+/// Takes the records of a hub that has ended over, for as long as `takes` takes. `None` if another process has them.
+fn visit<T>(folder: &HubFolder, takes: impl FnOnce(&CallFile) -> T) -> Option<T> {
+    let elected = folder.elect().ok()??;
+    // Nobody takes this process for the hub that said so.
+    elected.unpublish();
+    // The hub whose records were copied may live, with all its sessions.
+    if CallFile::read(&folder.records()).ok()?.is_copy {
+        return None;
+    }
+    let file = CallFile::visit(&folder.records(), elected.lock_placed().ok()?).ok()?;
+    let taken = takes(&file);
+    // What was taken is not kept on the disk.
+    file.tidy(Duration::ZERO, Duration::MAX);
+    Some(taken)
 }
 
 /// Takes the lock of records whose process does not live any more. `None` if it lives, or that cannot be decided.
@@ -167,9 +318,13 @@ mod tests {
         File::options().write(true).open(killed.file.path()).unwrap().set_modified(RealHost.now() - ago).unwrap();
     }
 
+    fn take_over_as(state: &Path, own: &CallFile, client: &str) -> Vec<Left> {
+        take_over(Taker { state, own, project: Path::new("/Castle"), client: Some(client) }).0
+    }
+
     fn taken(state: &Path, client: &str) -> Vec<bool> {
         let own = GatewayCalls::create(state, client).unwrap();
-        let (taken, _) = take_over(state, &own.file, Path::new("/Castle"), Some(client));
+        let taken = take_over_as(state, &own.file, client);
         own.end();
         taken.iter().map(|left| left.told).collect()
     }
@@ -189,7 +344,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let own = GatewayCalls::create(state.path(), "own").unwrap();
         left(state.path(), Duration::from_secs(1), [false, false]);
-        let (taken, _) = take_over(state.path(), &own.file, Path::new("/Castle"), Some("A"));
+        let taken = take_over_as(state.path(), &own.file, "A");
         own.file.answered(taken[0].sent.call, "[]", (false, false));
         own.file.tidy(Duration::from_secs(3600), LEFT_CALLS_MAX_AGE);
         assert_eq!(own.file.left().len(), 2);

@@ -1,8 +1,8 @@
 //! The folder of the hub, `<state>/hub`: who is the hub, and where it is reached.
 //!
 //! The hub is the process that holds the lock on `hub.lock`. Only that process binds the socket and writes `hub.json`, which
-//! people and `holdfast doctor` read; nothing is decided by that file. A process that starts a hub holds the lock on `start.lock`
-//! meanwhile, so that one of many starts it.
+//! people and `holdfast doctor` read; nothing is decided by that file. A gateway that takes what a killed hub left holds the lock for the
+//! moment of that. A process that starts a hub holds the lock on `start.lock` meanwhile, so that one of many starts it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -201,14 +201,18 @@ impl Elected {
     pub fn publish(&self, info: &HubInfo) -> io::Result<()> {
         RealHost.write(&self.info, &serde_json::to_vec(info)?)
     }
-}
 
-impl Drop for Elected {
-    /// The file is removed while the lock is held, so it cannot be another hub's.
-    fn drop(&mut self) {
+    /// Removes what a hub said of itself. The lock is held meanwhile, so it cannot be another hub's.
+    pub fn unpublish(&self) {
         if self.is_current() {
             let _ = std::fs::remove_file(&self.info);
         }
+    }
+}
+
+impl Drop for Elected {
+    fn drop(&mut self) {
+        self.unpublish();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::ending;
 use super::run::Pumps;
@@ -15,11 +15,12 @@ use crate::core::relayed::Relayed;
 use crate::core::requests::Holder;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
-use crate::limits::hub::{HUB_GONE_WITHIN, HUB_TAKEN_OVER_WITHIN, HUB_VERDICTS_MAX};
-use crate::limits::{FIRST_SESSION_MAX, FLUSH_MAX};
+use crate::limits::hub::{HUB_GONE_WITHIN, HUB_LOCK_ATTEMPTS, HUB_TAKEN_OVER_WITHIN, HUB_VERDICTS_MAX};
+use crate::limits::{CLAIM_PAUSE, FIRST_SESSION_MAX, FLUSH_MAX};
 use crate::protocol::mcp::ToolResult;
 use crate::runtime::enter;
 use crate::runtime::messages::session::{Delivered, Message};
+use crate::storage::gateway_calls;
 
 /// Why a hub does not serve the session any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +134,23 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         seat.answer_here(&request, |tool| user_text::hub_left(tool, call), user_text::HUB_LEFT);
     }
     ending::answer_all(client, why).await;
+    if let (Some(_), true, Some(state)) = (records, client.has_all(), &seat.env.config.state_dir) {
+        gateway_calls::conclude(state, &seat.name);
+    }
+}
+
+/// Takes the records of this session's calls along. From here on nobody brings their requests to a hub, and whatever becomes of them is
+/// recorded here. If a hub has the records, they stay with it.
+async fn follow(seat: &RelaySeat) {
+    let (Some(own), Some(state)) = (seat.env.own.get(), &seat.env.config.state_dir) else { return };
+    let open = enter(&seat.requests).told(Instant::now()).into_iter().map(|open| open.request).collect();
+    for _ in 0..HUB_LOCK_ATTEMPTS {
+        if gateway_calls::follow(state, &own.file, &seat.name, &open) {
+            return;
+        }
+        // Whoever only looks whether a hub runs holds its lock for a moment.
+        sleep(CLAIM_PAUSE).await;
+    }
 }
 
 /// Passes the open requests to the session actor of the gateway that is about to start in this process.
@@ -141,6 +159,7 @@ async fn hand_over(seat: &Arc<RelaySeat>) {
     if let Some(former) = seat.former_records(HUB_TAKEN_OVER_WITHIN).await {
         let _ = seat.env.former.set(Arc::new(former));
     }
+    follow(seat).await;
     let (requests, initialized) = {
         let mut requests = enter(&seat.requests);
         let told = requests.told(Instant::now());

@@ -22,6 +22,15 @@ pub enum Harm {
     Lost,
 }
 
+/// Who comes after a hub that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Next {
+    /// Another hub, which has the whole records.
+    Hub,
+    /// A gateway without a hub, which takes out of the records what is for its client.
+    Gateway,
+}
+
 /// One event of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -139,6 +148,8 @@ pub enum Action {
     Finish,
     /// The hub is killed or has made way, and its successor starts.
     HubEnds(Harm),
+    /// The hub and its session are killed together, and the client starts another session.
+    BothKilled(Next),
     /// The hub makes way: it gives back what it has not sent, and takes nothing new.
     HubLeaves,
     /// The process of the session stands still for longer than answers are kept.
@@ -184,6 +195,12 @@ pub fn describe(world: &World, action: Action) -> String {
             return format!("the hub is killed, and line {line} of its records damaged");
         }
         Action::HubEnds(Harm::Lost) => return "the hub is killed, and its records are lost".to_owned(),
+        Action::BothKilled(Next::Hub) => {
+            return "the hub and its session are killed, and another hub starts".to_owned();
+        }
+        Action::BothKilled(Next::Gateway) => {
+            return "the hub and its session are killed, and a gateway without a hub starts".to_owned();
+        }
         Action::HubLeaves => return "the hub makes way".to_owned(),
         Action::StandStill => return "the session stands still for long".to_owned(),
         Action::Bring(call) => return format!("the session brings {} to the hub", name(call)),
@@ -297,6 +314,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::LoseList(_)
         | Action::RegistryCrashes
         | Action::BridgeCrashes
+        | Action::BothKilled(_)
         | Action::HubLeaves
         | Action::StandStill => false,
     };
@@ -314,6 +332,7 @@ fn is_loss(action: Action) -> bool {
             | Action::Reload
             | Action::Crash
             | Action::HubEnds(_)
+            | Action::BothKilled(_)
             | Action::HubLeaves
             | Action::StandStill
     )
@@ -537,6 +556,9 @@ fn editor(world: &World, out: &mut Vec<Action>) {
 fn hub(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     if setting.hub {
         out.push(Action::HubEnds(Harm::None));
+    }
+    if setting.both && world.stage == Stage::Running && !world.leaving {
+        out.extend([Next::Hub, Next::Gateway].map(Action::BothKilled));
     }
     if let Some(records) = world.records.as_ref().filter(|_| setting.harm) {
         let lines = u8::try_from(records.lines()).unwrap_or(u8::MAX);

@@ -1,6 +1,8 @@
 //! A hub that is killed and replaced: the real records of sent calls, the answers on their way to the sessions, and the requests
 //! that the sessions bring to the successor.
 //!
+//! If its session is killed with it, nobody brings a request: the next gateway has the records only, whether it is a hub or not.
+//!
 //! What becomes of each record and request is decided by the gateway's own functions (`core::call_records`). A record that is cut off
 //! by the kill is one that was not made.
 
@@ -8,13 +10,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast::core::call_records::fate::{Adopter, Facts, Fate, Takeover, fate};
-use holdfast::core::call_records::{CallRecords, Origin, Record, SentCall};
+use holdfast::core::call_records::fate::{Adopter, Asker, Facts, Fate, Takeover, fate};
+use holdfast::core::call_records::{CallRecords, Left, Origin, Record, SentCall};
 use holdfast::limits::hub::CALL_RECORD_MAX_AGE;
 use holdfast::protocol::dialect::JournalKey;
 use serde_json::value::RawValue;
 
-use super::action::Harm;
+use super::action::{Harm, Next};
 use super::bridge;
 use super::seam::{self, Seam};
 use super::setting::{Broken, Kind};
@@ -134,6 +136,14 @@ impl Records {
         }
     }
 
+    /// Records that the client of a call asks for it by its id from now on.
+    fn told(&mut self, call: u8) {
+        if let Some(origin) = self.records.untold(seam::id(call)) {
+            self.apply(Record::Told { call: seam::id(call) });
+            self.apply(Record::Delivered(origin));
+        }
+    }
+
     /// Records an answer to a call that was sent.
     pub fn answered(&mut self, call: u8, word: Word) {
         if self.records.is_sent(seam::id(call))
@@ -193,20 +203,19 @@ impl Step<'_> {
     /// records itself.
     pub(super) fn hub_ends(&mut self, harm: Harm) {
         let broken = self.setting.broken;
-        self.forget_messages();
-        while !self.world.lines.is_empty() {
-            self.fall(0);
-        }
+        self.process_ends();
         let world = &mut *self.world;
         world.away = (0..8).filter(|call| *call < 3 && world.awaited(*call)).map(|call| 1 << call).sum();
-        world.on_the_way.clear();
-        world.ledger = Seam::default();
-        (world.linked, world.hope, world.due, world.leaving) = (None, false, false, false);
-        (world.discovery_asked, world.registry_asks) = (false, false);
         if harm != Harm::None {
             // What is damaged or lost may be forgotten.
             (world.ghost.handed, world.ghost.late) = (0, 0);
         }
+        // A gateway without a hub looks first. It takes what is not the session's, which lives.
+        let asker = if broken == Broken::TakesFromTheLiving { Asker::Killed } else { Asker::Lives };
+        world.records(|records| {
+            let taken = records.records.left().into_iter().filter(|left| left.is_left_behind(asker));
+            taken.for_each(|left| records.apply(Record::Dropped { call: left.sent.call }));
+        });
         world.records(|records| {
             let before = records.are_lost && !records.attached;
             records.pass_on(harm);
@@ -223,6 +232,67 @@ impl Step<'_> {
         }
         bridge::begin(world, self.setting);
         let left = world.records.as_ref().map(|records| records.records.left()).unwrap_or_default();
+        self.take_over(left, false);
+    }
+
+    /// The hub and its session are killed, and the client starts another session, with a hub or without one. It waits for nothing any
+    /// more, and is told of what may have run.
+    pub(super) fn both_killed(&mut self, next: Next) {
+        let broken = self.setting.broken;
+        self.process_ends();
+        let world = &mut *self.world;
+        (world.away, world.stale) = (0, 0);
+        let mut left = world.records.as_ref().map(|records| records.records.left()).unwrap_or_default();
+        // A call that was told to be running, and has not ended.
+        let run_on: Vec<u8> = left.iter().filter(|left| left.told).map(|left| seam::number(left.sent.call)).collect();
+        left.retain(|left| broken != Broken::ToldForgotten || !left.told);
+        match next {
+            Next::Hub => world.records(|records| records.pass_on(Harm::None)),
+            Next::Gateway => {
+                left.retain(|left| left.is_left_behind(Asker::Killed));
+                world.records = Some(Records::default());
+                world.records(|records| {
+                    left.iter().flat_map(|left| left.lines(true)).for_each(|line| records.apply(line));
+                });
+            }
+        }
+        bridge::begin(world, self.setting);
+        let is_to_be_told =
+            |left: &&Left| left.is_to_be_told(Asker::Killed) && !(broken == Broken::RunningCountsAsTold && left.told);
+        for left in left.iter().filter(is_to_be_told) {
+            let call = seam::number(left.sent.call);
+            self.world.hears(call, Word::Left);
+            if broken != Broken::TellingUnrecorded {
+                self.world.records(|records| records.told(call));
+            }
+        }
+        self.world.renamed = next == Next::Gateway;
+        self.take_over(left, next == Next::Gateway);
+        let world = &mut *self.world;
+        if run_on.into_iter().any(|call| !world.ledger.knows(call)) {
+            world.mark(Wrong::Forgotten);
+        }
+        for call in (0..3).filter(|call| world.awaited(*call)).collect::<Vec<u8>>() {
+            world.ghost.words[usize::from(call)] = Some(Word::Gone);
+        }
+    }
+
+    /// The process of the hub ends, whatever it was doing.
+    fn process_ends(&mut self) {
+        self.forget_messages();
+        while !self.world.lines.is_empty() {
+            self.fall(0);
+        }
+        let world = &mut *self.world;
+        world.on_the_way.clear();
+        world.ledger = Seam::default();
+        (world.linked, world.hope, world.due, world.leaving) = (None, false, false, false);
+        (world.discovery_asked, world.registry_asks, world.renamed) = (false, false, false);
+    }
+
+    /// The next owner of the records does with each what it does before any client comes.
+    fn take_over(&mut self, left: Vec<Left>, of_another_gateway: bool) {
+        let broken = self.setting.broken;
         for left in left {
             match left.takeover() {
                 Takeover::Keep(sent, result, verdict) => self.world.ledger.keep_found(&sent, verdict, result.get()),
@@ -230,7 +300,7 @@ impl Step<'_> {
                     self.world.records(|records| records.dropped(seam::number(sent.call)));
                 }
                 Takeover::Seek(sent) => {
-                    let said = self.world.ledger.recover(&sent);
+                    let said = self.world.ledger.recover(&sent, of_another_gateway);
                     self.world.settle_all(self.setting, said);
                 }
             }

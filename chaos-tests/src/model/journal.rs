@@ -42,6 +42,11 @@ impl Journal {
         self.entries.iter().find(|((of, _), is)| *of == call && **is == status).map(|(sending, _)| *sending)
     }
 
+    /// Whether it has a sending of this call that was begun, or may yet be.
+    pub fn ran(&self, call: u8) -> bool {
+        self.entries.iter().any(|((of, _), status)| *of == call && *status != Status::NotRun)
+    }
+
     /// Reads a sending and queues it. Returns false if the journal already has it; then the call is refused.
     pub fn read(&mut self, sending: Sending) -> bool {
         let fresh = !self.entries.contains_key(&sending);

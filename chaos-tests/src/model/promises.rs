@@ -38,7 +38,10 @@ pub const WINDOW: &str = "never more with the editor than its bridge takes";
 /// If the journal knows the outcome of a call, the gateway asks for it instead of giving the call up.
 pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
 /// The answer of an editor that a hub has given out outlives that hub, and so does a late result that the hub had.
+/// A call that was told to be running is known to the next owner of its record.
 pub const ANSWER_KEPT: &str = "an answer that a hub gave out is never unknown";
+/// Of a call whose hub and session were killed, and of which nobody tells the client, nothing was sent.
+pub const LEFT_TOLD: &str = "what a killed hub and session had sent is told by the next gateway";
 /// The bridge's machine has a decision for every event that it receives.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
 /// Every call has its verdict when the gateway has ended.
@@ -96,6 +99,7 @@ impl Model for Setting {
             away: 0,
             stale: 0,
             leaving: false,
+            renamed: false,
             ghost: Ghost::default(),
         };
         bridge::begin(&mut world, self);
@@ -144,6 +148,12 @@ impl Model for Setting {
             Property::always(WINDOW, |_, world: &World| !world.is_wrong(Wrong::Window)),
             Property::always(JOURNAL_ASKED, |_, world: &World| !world.is_wrong(Wrong::Guessed)),
             Property::always(ANSWER_KEPT, |_, world: &World| !world.is_wrong(Wrong::Forgotten)),
+            Property::always(LEFT_TOLD, |setting: &Setting, world: &World| {
+                each(setting, |call, _| {
+                    let gone = world.ghost.words[call] == Some(Word::Gone);
+                    !gone || world.ghost.executions[call] == 0 && world.ghost.sent[call] == 0
+                })
+            }),
             Property::always(NO_SURPRISE, |_, world: &World| !world.is_wrong(Wrong::Surprise)),
             Property::always(SETTLED_AT_END, |_, world: &World| {
                 // The session of a hub still reads what is on its way.

@@ -163,8 +163,8 @@ impl Seam {
         said(self.change(|ledger| ledger.cancel(request(call), now()).1))
     }
 
-    /// Adds a call that an earlier hub sent.
-    pub fn recover(&mut self, sent: &SentCall) -> Vec<Said> {
+    /// Adds a call that an earlier gateway sent. `of_another_gateway`: whether editors knew that by another name.
+    pub fn recover(&mut self, sent: &SentCall, of_another_gateway: bool) -> Vec<Said> {
         let call = RecoveredCall {
             id: sent.call,
             tool: Arc::clone(&sent.tool),
@@ -172,7 +172,7 @@ impl Seam {
             recovery: sent.journal.clone().map_or(Recovery::None, Recovery::Journal),
             profile: ProtocolVersion::LATEST.into(),
             requester: Arc::default(),
-            of_another_gateway: false,
+            of_another_gateway,
         };
         said(self.change(|ledger| ledger.recover(call, now())))
     }
@@ -180,6 +180,11 @@ impl Seam {
     /// Keeps the result that an earlier hub had of a call.
     pub fn keep_found(&mut self, sent: &SentCall, verdict: Verdict, result: &str) {
         self.change(|ledger| ledger.keep_found((sent.call, &sent.tool), verdict, result.into(), now()));
+    }
+
+    /// Whether the ledger can say anything of this call.
+    pub fn knows(&self, call: u8) -> bool {
+        self.ledger.record(id(call)).is_some()
     }
 
     /// Whether a client that asks for this call by its id gets a result.

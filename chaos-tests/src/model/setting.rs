@@ -93,6 +93,16 @@ pub enum Broken {
     AgainIsNew,
     /// A hub does not record a late result.
     LateUnrecorded,
+    /// Whoever comes after a killed hub and its session takes over only the calls whose client waited for an answer, and none whose
+    /// client was told that it still runs.
+    ToldForgotten,
+    /// Whoever comes after a killed hub and its session tells the client of a call, and does not record that.
+    TellingUnrecorded,
+    /// Whoever comes after a killed hub and its session tells of no call for which "still running" was recorded, although the client may
+    /// not have got that.
+    RunningCountsAsTold,
+    /// A gateway without a hub takes from the records of a killed hub what belongs to a session that lives.
+    TakesFromTheLiving,
 }
 
 /// What one run of the model checker tries.
@@ -118,6 +128,9 @@ pub struct Setting {
     pub hub: bool,
     /// Whether the records of a hub may be damaged or lost, its session may stand still, and the hub may make way.
     pub harm: bool,
+    /// Whether a hub may be killed together with its session, so that nobody brings what is open: the next gateway, with a hub or
+    /// without one, has the records only.
+    pub both: bool,
     /// The detail that is wrong on purpose.
     pub broken: Broken,
 }

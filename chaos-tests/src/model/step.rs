@@ -243,6 +243,7 @@ impl Step<'_> {
                 self.close_all();
             }
             Action::HubEnds(harm) => self.hub_ends(harm),
+            Action::BothKilled(next) => self.both_killed(next),
             Action::HubLeaves => self.hub_leaves(),
             Action::StandStill => self.stands_still(),
             Action::Bring(call) => self.bring(call),

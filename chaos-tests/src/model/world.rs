@@ -102,7 +102,8 @@ pub enum Wrong {
     Guessed = 16,
     /// A call was claimed after the editor's announcement that it quits was read.
     AfterGoodbye = 32,
-    /// The outcome of a call was told as unknown after a hub had the answer and gave it out, or a hub's late result is gone.
+    /// The outcome of a call was told as unknown after a hub had the answer and gave it out, a hub's late result is gone, or a call that
+    /// was told to be running is not known to the next owner of its record.
     Forgotten = 64,
 }
 
@@ -121,6 +122,10 @@ pub enum Word {
     Runs,
     /// The client cancelled the call.
     Cancelled,
+    /// Its hub and its session were killed, and a later gateway tells the client of it and gives its result by the call's id.
+    Left,
+    /// Its hub and its session were killed, and nobody tells of it: nothing of it was sent.
+    Gone,
 }
 
 impl From<Verdict> for Word {
@@ -215,6 +220,8 @@ pub struct World {
     pub stale: u8,
     /// The hub makes way for another one.
     pub leaving: bool,
+    /// Whether this gateway took its records from a hub, and editors know it by another name.
+    pub renamed: bool,
     /// Facts that the promises need and that no part of the gateway knows.
     pub ghost: Ghost,
 }
@@ -362,7 +369,9 @@ impl World {
                 && self.sent_to[index] == self.journal.process
                 && self.editor != Editor::Dead
                 && self.stage < Stage::Falling;
-            if kept && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
+            // To a gateway of another name, that a journal has nothing of a call proves nothing.
+            let is_no_proof = self.renamed && matches!(word, Said::Recorded(..)) && !self.journal.ran(*call);
+            if kept && !is_no_proof && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
                 self.mark(Wrong::Guessed);
             }
         }

@@ -41,6 +41,7 @@ fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
         rests: false,
         hub: false,
         harm: false,
+        both: false,
         broken,
     }
 }
@@ -64,17 +65,23 @@ fn with_harm(setting: Setting) -> Setting {
     Setting { harm: true, ..of_a_hub(setting) }
 }
 
+/// The same setting, with a hub that may also be killed together with its session.
+fn both_killed(setting: Setting) -> Setting {
+    Setting { both: true, ..of_a_hub(setting) }
+}
+
 fn with_stop(setting: Setting) -> Setting {
     Setting { stop: true, ..setting }
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, harm, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, harm, both, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
     let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
     let [rests, hub, harm] = [and(rests, ", at rest"), and(hub, ", of a hub"), and(harm, ", harm")];
-    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}{harm}")
+    let both = and(both, ", killed with its session");
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}{harm}{both}")
 }
 
 /// Checks that no promise is broken in any state, for every order of events, and that what must be possible is reached.
@@ -207,6 +214,15 @@ fn calls_of_a_hub_survive_harm_to_its_records_and_the_end_of_their_session() {
     always_again(with_harm(setting(&[Plain], 1, 1)));
 }
 
+/// Nobody brings a request then. Each call that may have run is told of once, and a call that was told to be running keeps its result.
+#[test]
+fn calls_of_a_hub_that_is_killed_with_its_session_are_told_of_once() {
+    always(both_killed(setting(&[Plain, Journaled], 1, 1)));
+    always(both_killed(Setting { losses_only: true, ..setting(&[Journaled], 1, 2) }));
+    always(both_killed(Setting { losses_only: true, ..setting(&[Repeatable], 1, 2) }));
+    always_again(both_killed(setting(&[Journaled], 1, 1)));
+}
+
 #[test]
 fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
@@ -257,6 +273,11 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::UnknownUnrecorded, AT_MOST_ONCE, with_harm(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
         (Broken::AgainIsNew, NOT_EXECUTED, with_stop(of_a_hub(setting(&[Repeatable], 1, 1)))),
         (Broken::LateUnrecorded, ANSWER_KEPT, of_a_hub(setting(&[Plain], 1, 2))),
+        (Broken::ToldForgotten, ANSWER_KEPT, both_killed(setting(&[Journaled], 1, 2))),
+        (Broken::TellingUnrecorded, ONE_ANSWER, both_killed(Setting { losses_only: true, ..setting(&[Plain], 1, 2) })),
+        (Broken::RunningCountsAsTold, LEFT_TOLD, both_killed(setting(&[Plain], 1, 2))),
+        (Broken::TakesFromTheLiving, AT_MOST_ONCE, of_a_hub(setting(&[Plain], 1, 1))),
+        (Broken::SendsUnrecorded, LEFT_TOLD, both_killed(setting(&[Plain], 1, 1))),
     ]
 }
 

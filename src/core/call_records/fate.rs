@@ -51,6 +51,17 @@ pub fn fate_of_set(facts: SetFacts) -> SetFate {
     }
 }
 
+/// What is known of the session that made a request, as its lock shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Asker {
+    /// Its process lives: it brings the request to the next hub, and asks there for what it was told of.
+    Lives,
+    /// Its process was killed.
+    Killed,
+    /// It has no lock: it ended as sessions do, it is one of an older version, or somebody removed its files.
+    Unknown,
+}
+
 /// What the new owner of a set of records does with a call in it, before any client comes.
 #[derive(Debug, Clone)]
 pub enum Takeover {
@@ -65,6 +76,23 @@ impl Left {
     /// clients of others are told by their own next gateway, and only they know the ids.
     pub fn is_for(&self, project: &Path, client: Option<&str>) -> bool {
         self.sent.project.as_deref() == Some(project) && client.is_none_or(|client| self.sent.client.0 == client)
+    }
+
+    /// Whether a gateway that is no hub takes the call from the records of a hub that has ended. A session that may live must find it
+    /// there: without a record, the next hub takes its request for a new one, and sends the call again.
+    pub fn is_left_behind(&self, asker: Asker) -> bool {
+        match asker {
+            Asker::Lives => false,
+            Asker::Killed => true,
+            // Nobody brings the request of a call that was told to be running.
+            Asker::Unknown => self.delivered,
+        }
+    }
+
+    /// Whether the client is told of the call by its next gateway: it has no answer, not even that the call still runs, and its session
+    /// brings the request to nobody.
+    pub fn is_to_be_told(&self, asker: Asker) -> bool {
+        !self.delivered && asker == Asker::Killed
     }
 
     /// Decides what the new owner does with this call.

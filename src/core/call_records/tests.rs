@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::fate::{Adopter, Facts, Fate, SetFacts, SetFate, Takeover, fate, fate_of_set};
+use super::fate::{Adopter, Asker, Facts, Fate, SetFacts, SetFate, Takeover, fate, fate_of_set};
 use super::*;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, CALL_RECORDS_READ_MAX_BYTES, LEFT_CALLS_MAX_AGE};
 
@@ -400,4 +400,31 @@ fn records_of_others_are_taken_over_if_their_process_is_dead_and_they_are_its_ow
     let is_for = |project: &str, client| left.is_for(project.as_ref(), client);
     assert!(is_for("/Castle", None) && is_for("/Castle", Some("c")));
     assert!(!is_for("/Tower", None) && !is_for("/Castle", Some("d")));
+}
+
+#[test]
+fn what_a_session_may_still_bring_is_left_to_it_and_what_nobody_brings_is_told() {
+    // Sent; told to be running, with and without the client having that; answered.
+    let mut records = CallRecords::default();
+    (1..=4).for_each(|number| records.apply(sent(number), 0));
+    [2, 3].into_iter().for_each(|number| records.apply(runs_on(number), 0));
+    records.apply(Record::Delivered(origin(3)), 0);
+    records.apply(answered(4, "[4]"), 0);
+    let all = |is: &dyn Fn(&Left) -> bool| records.left().iter().map(is).collect::<Vec<bool>>();
+    assert_eq!(all(&|left| left.is_left_behind(Asker::Lives)), [false; 4]);
+    assert_eq!(all(&|left| left.is_left_behind(Asker::Killed)), [true; 4]);
+    assert_eq!(all(&|left| left.is_left_behind(Asker::Unknown)), [false, false, true, false]);
+    assert_eq!(all(&|left| left.is_to_be_told(Asker::Killed)), [true, true, false, true]);
+    assert_eq!(all(&|left| left.is_to_be_told(Asker::Lives) || left.is_to_be_told(Asker::Unknown)), [false; 4]);
+    // A later gateway has the same, until the client was told.
+    let mut later = CallRecords::default();
+    records.left().iter().flat_map(|left| left.lines(true)).for_each(|line| later.apply(line, 0));
+    let shown = |records: &CallRecords| format!("{:?}", records.left());
+    assert_eq!(shown(&later), shown(&records));
+    for number in [1, 2, 4] {
+        let asker = later.untold(call(number)).unwrap();
+        later.apply(Record::Told { call: call(number) }, 0);
+        later.apply(Record::Delivered(asker), 0);
+    }
+    assert!(later.left().iter().all(|left| left.delivered && left.told) && later.untold(call(3)).is_none());
 }

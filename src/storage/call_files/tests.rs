@@ -91,7 +91,8 @@ fn a_late_result_gets_no_younger_when_its_file_is_read_again_or_another_gateway_
     let long_ago = seconds_now() - LATE_RESULT_MAX_AGE.as_secs() - 10;
     for (number, at) in [(1, long_ago), (2, seconds_now())] {
         let result = RawValue::from_string("[1]".to_owned()).unwrap();
-        let left = Left { sent: sent(number), told: true, result: Some(result.into()), unknown: true, at };
+        let left =
+            Left { sent: sent(number), told: true, delivered: true, result: Some(result.into()), unknown: true, at };
         first.take_in(&left).unwrap();
     }
     drop(first);
@@ -306,4 +307,41 @@ fn what_cannot_be_recorded_is_not_sent_and_the_problem_is_said() {
     file.lock().file = Some(open_end(&path).unwrap());
     file.sent(sent(2)).unwrap();
     assert_eq!((told(&file, 2).as_str(), file.problem(), file.unwritten()), ("sent", None, 2));
+}
+
+/// Whoever took it over was killed before it was deleted where it came from.
+#[test]
+fn what_is_taken_in_twice_is_there_once_and_nothing_goes_into_records_that_nobody_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name));
+    let first = open(&path, "one".to_owned()).unwrap();
+    first.sent(sent(1)).unwrap();
+    let second = open(&other, "two".to_owned()).unwrap();
+    let left = first.left();
+    assert!(second.take_in(&left[0]).unwrap());
+    assert!(!second.take_in(&left[0]).unwrap());
+    assert_eq!(CallFile::read(&other).unwrap().left().len(), 1);
+    std::fs::remove_file(&other).unwrap();
+    first.sent(sent(2)).unwrap();
+    assert!(second.take_in(&first.left()[1]).is_err());
+    assert!(!second.is_sent(call(2)));
+}
+
+#[test]
+fn a_hubs_records_that_are_visited_are_taken_over_and_count_no_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let first = open(&path, "one".to_owned()).unwrap();
+    (1..=3).for_each(|number| first.sent(sent(number)).unwrap());
+    first.told(call(3));
+    let lock = path.with_extension("lock");
+    let visit = || CallFile::visit(&path, Placed::of(&lock_file::open(&lock, true).unwrap(), &lock).unwrap()).unwrap();
+    visit().forget(call(1));
+    assert_eq!(first.owned(), Err(Lost::Records), "a hub that lives all the same sends nothing more");
+    assert!(visit().inherited(|_| true).is_empty());
+    let second = open(&path, "two".to_owned()).unwrap();
+    assert_eq!((second.starts, second.gateway.as_str(), second.has_those_of(&first.name)), (2, "one", true));
+    let inherited = |wanted: u8| second.inherited(|left| left.sent.call == call(wanted)).len();
+    // Each once, and not those that clients were told of.
+    assert_eq!([1, 2, 2, 3].map(inherited), [0, 1, 0, 0]);
 }

@@ -56,7 +56,7 @@ impl Hub {
 }
 
 /// Returns the pid of the hub that runs.
-fn elected(room: &Room) -> Pid {
+pub(super) fn elected(room: &Room) -> Pid {
     let info: Value = serde_json::from_slice(&std::fs::read(room.state().join("hub/hub.json")).unwrap()).unwrap();
     Pid::from_raw(i32::try_from(info["pid"].as_i64().unwrap()).unwrap())
 }
@@ -72,7 +72,7 @@ pub(super) fn open(room: &Room, more: &[&str]) -> Client {
     Client::open(room, &flags.iter().map(|flag| &**flag).collect::<Vec<_>>())
 }
 
-fn attached(client: &Client) -> bool {
+pub(super) fn attached(client: &Client) -> bool {
     client.log().contains("hub_attached")
 }
 

@@ -22,6 +22,8 @@ mod hub;
 mod hub_metrics;
 #[cfg(target_os = "linux")]
 mod hub_owners;
+#[cfg(target_os = "linux")]
+mod killed_both;
 #[cfg(unix)]
 mod limits;
 mod logs;
@@ -37,6 +39,8 @@ mod several;
 #[cfg(unix)]
 mod stdio;
 mod storms;
+#[cfg(target_os = "linux")]
+mod takeovers;
 #[cfg(unix)]
 mod watch;
 

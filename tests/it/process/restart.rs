@@ -6,7 +6,7 @@ use super::client::{Client, Verdict};
 use super::unity::Unity;
 use super::{Room, until};
 
-const PATIENCE: u64 = 6;
+pub(super) const PATIENCE: u64 = 6;
 
 fn open(room: &Room) -> Client {
     Client::open(room, &["--project", &room.project().display().to_string()])
@@ -20,7 +20,7 @@ fn takes_over(client: &mut Client) -> String {
 }
 
 /// Starts a call that the editor holds.
-fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
+pub(super) fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
     client.echoes();
     let call = client.call("count", &json!({"key": key, "hold": true}));
     until("the call runs", || room.runs(key) == 1);
@@ -28,13 +28,13 @@ fn running(room: &Room, client: &mut Client, key: &str) -> u64 {
 }
 
 /// Returns the id of the call that a text names.
-fn named_in(text: &str) -> &str {
+pub(super) fn named_in(text: &str) -> &str {
     let mut words = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
     words.find(|word| word.len() >= 32).unwrap_or_else(|| panic!("no call is named: {text}"))
 }
 
 /// Asks for a call's result until it is neither looked for nor running.
-fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
+pub(super) fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
     let mut last = None;
     until("what became of the call", || {
         let answer = client.done("holdfast_result", &json!({"call_id": call}));
@@ -43,6 +43,18 @@ fn result_of(client: &mut Client, call: &str) -> super::client::Answer {
         !is_open
     });
     last.expect("it was asked")
+}
+
+/// Waits until it is on record that clients have all answers. Of a gateway that is killed before, the next one tells of an answered call.
+pub(super) fn is_noted(room: &Room) {
+    until("it is noted", || {
+        let files =
+            std::fs::read_dir(room.state().join("calls")).into_iter().flatten().flatten().map(|file| file.path());
+        let files = files.chain([room.state().join("hub/calls.jsonl")]);
+        let text: String = files.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        let count = |kind: &str| text.matches(&format!("{{\"{kind}\":")).count();
+        count("sent") <= count("delivered") + count("dropped")
+    });
 }
 
 fn left_records(room: &Room) -> Vec<std::path::PathBuf> {
@@ -113,6 +125,7 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_over_a_restart() {
         let told = client.answer(call);
         assert_eq!(told.verdict(), Verdict::StillRunning, "{}", told.0);
         let id = named_in(&told.text()).to_owned();
+        is_noted(&room);
         if ends {
             client.close(&room);
         } else {
