@@ -68,25 +68,34 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     let all_names = names(&all);
     let (open_names, closed_names) = all_names.split_at_checked(open.len()).unwrap_or_default();
     let choices = choices(seat);
+    let of_running = |link: &Port, name: Option<&String>, own: bool, may_use: bool| {
+        let status = link.status();
+        let (view, project) = (status.picture, link.leads_to());
+        let is_chosen = |choice: &&Vec<PathBuf>| choice.iter().any(|one| Some(one.as_path()) == project);
+        let on_it = link.sessions().iter().filter(|client| !client.id.is_post()).count();
+        let mut told = json!({
+            "name": name,
+            "project": project.map(|project| clean(&project.display().to_string())),
+            "package": status.package,
+            // Of an editor that cannot be called, the machine's state says nothing to anybody.
+            "state": away(link).map_or(view.state, <&str>::from),
+            "ready": view.availability == Availability::Open,
+            "why": view.availability.cause().map(<&str>::from),
+            "clients": on_it + choices.iter().filter(is_chosen).count(),
+            "own": own,
+            "may_use": may_use,
+        });
+        if let (None, Some(target)) = (project, &view.target) {
+            told["port"] = json!(target.port);
+        }
+        told
+    };
     let mut running: Vec<(&String, Value)> = open
         .iter()
         .zip(open_names)
         .map(|(link, name)| {
-            let (told, project) = (link.status(), project_of(link));
-            let view = told.picture;
-            let told = json!({
-                "name": name,
-                "project": clean(&project.display().to_string()),
-                "package": told.package,
-                // Of an editor that cannot be called, the machine's state says nothing to anybody.
-                "state": away(link).map_or(view.state, <&str>::from),
-                "ready": view.availability == Availability::Open,
-                "why": view.availability.cause().map(<&str>::from),
-                "clients": link.sessions().iter().filter(|client| !client.id.is_post()).count() + choices.iter().filter(|choice| choice.contains(&project)).count(),
-                "own": route.leads_to(&project),
-                "may_use": scope.holds(&project),
-            });
-            (name, told)
+            let project = project_of(link);
+            (name, of_running(link, Some(name), route.leads_to(&project), scope.holds(&project)))
         })
         .collect();
     running.sort_by_key(|(name, _)| *name);
@@ -97,7 +106,12 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     let mut closed: Vec<(&String, Value)> = closed.collect();
     closed.sort_by_key(|(name, _)| *name);
     let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
-    json!({"editors": only(running), "closed": only(closed), "argument": EDITOR_ARGUMENT})
+    let mut editors = only(running);
+    // The editor at a port that the user named has no name while its project is not known. No call need name it.
+    let at_port = seat.links.all().into_iter().filter(|link| *link.place() == Place::Port(None));
+    let is_own = *route == Route::Port(None);
+    editors.extend(at_port.filter(|_| is_own).map(|link| of_running(&link, None, true, true)));
+    json!({"editors": editors, "closed": only(closed), "argument": EDITOR_ARGUMENT})
 }
 
 /// The projects of each session that may use several editors. Such a session is on a link of its own.

@@ -137,6 +137,18 @@ impl CallFile {
         Self::parse(path, File::open(path)?, String::new())
     }
 
+    /// Like [`read`](Self::read); `None` if there is no such file.
+    ///
+    /// # Errors
+    /// The system's error, or the file was replaced meanwhile: what is in it is not known.
+    pub fn read_if_there(path: &Path) -> io::Result<Option<Self>> {
+        match Self::read(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens the file of a process that does not live any more. A last line that was cut off is removed: the next line must not be
     /// joined to it.
     ///

@@ -145,7 +145,7 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
     let own_path = by.own.path();
     records.retain(|(path, _)| *path != own_path);
     records.sort();
-    let named = if records.is_empty() { BTreeSet::new() } else { named_by_a_hub(&by) };
+    let named = if records.is_empty() { Some(BTreeSet::new()) } else { named_by_a_hub(&by) };
     let (mut taken, mut others_live) = (Vec::new(), false);
     for (path, changed) in records.into_iter().take(LEFTOVERS_AT_ONCE) {
         let lock = lock_dead(&path);
@@ -156,7 +156,8 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
             is_copy: false,
         };
         // The lock shows that its session was killed, as long as a hub's records have a call of it.
-        let is_named = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| named.contains(name));
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let is_named = named.as_ref().is_none_or(|named| name.is_some_and(|name| named.contains(name)));
         match fate_of_set(seen) {
             SetFate::Lives => {
                 others_live = true;
@@ -189,14 +190,14 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
     (taken, others_live)
 }
 
-/// Returns the sessions whose calls are in the records of a hub.
-fn named_by_a_hub(by: &Taker<'_>) -> BTreeSet<Arc<str>> {
+/// Returns the sessions whose calls are in the records of a hub. `None` if that is not known: another process writes them anew.
+fn named_by_a_hub(by: &Taker<'_>) -> Option<BTreeSet<Arc<str>>> {
     let records = HubFolder::of(by.state).records();
     let left = match by.own.path() == records {
         true => by.own.left(),
-        false => CallFile::read(&records).map(|file| file.left()).unwrap_or_default(),
+        false => CallFile::read_if_there(&records).ok()?.map(|file| file.left()).unwrap_or_default(),
     };
-    left.into_iter().map(|left| left.sent.origin.session).collect()
+    Some(left.into_iter().map(|left| left.sent.origin.session).collect())
 }
 
 /// Moves what a hub that has ended left of calls to this project's editor into the taker's own records, and returns it, and whether the
@@ -222,9 +223,11 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
         left.is_left_behind(asker)
     };
     // Without the lock first: mostly there is nothing.
-    let is_there = CallFile::read(&folder.records()).is_ok_and(|file| file.left().iter().any(&mut is_wanted));
-    if !is_there {
-        return (Vec::new(), others_live);
+    match CallFile::read_if_there(&folder.records()) {
+        Ok(file) if file.as_ref().is_some_and(|file| file.left().iter().any(&mut is_wanted)) => {}
+        Ok(_) => return (Vec::new(), others_live),
+        // Another process writes them anew.
+        Err(_) => return (Vec::new(), true),
     }
     let visited = visit(&folder, |file| {
         let left = file.left().into_iter().filter(&mut is_wanted);
@@ -239,8 +242,10 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
 pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>) -> bool {
     let is_own = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
     let folder = HubFolder::of(state);
-    if !CallFile::read(&folder.records()).is_ok_and(|file| file.left().iter().any(is_own)) {
-        return true;
+    match CallFile::read_if_there(&folder.records()) {
+        Ok(file) if file.as_ref().is_some_and(|file| file.left().iter().any(is_own)) => {}
+        Ok(_) => return true,
+        Err(_) => return false,
     }
     let visited = visit(&folder, |file| {
         for left in file.left().into_iter().filter(is_own) {

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
 use super::unity::Unity;
@@ -56,5 +56,20 @@ fn without_a_hub_a_session_uses_several_editors_and_a_call_names_its_own() {
         editor.begun(mark, "count");
     }
     assert_eq!((room.runs("unnamed"), room.runs("Castle"), room.runs("Forest")), (0, 1, 1));
+    client.close(&room);
+}
+
+/// Nothing says which project that editor has open.
+#[test]
+fn an_editor_at_a_port_of_an_unknown_project_is_listed_by_its_port() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let port = unity.port.to_string();
+    let mut client = Client::open(&room, &["--port", &port]);
+    client.echoes();
+    let told = client.done("holdfast_editors", &json!({})).body();
+    let [editor] = told["editors"].as_array().unwrap().as_slice() else { panic!("{told}") };
+    assert_eq!((&editor["port"], &editor["ready"], &editor["own"]), (&json!(unity.port), &json!(true), &json!(true)));
+    assert_eq!((&editor["name"], &editor["project"]), (&Value::Null, &Value::Null));
     client.close(&room);
 }

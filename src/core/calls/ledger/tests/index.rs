@@ -124,7 +124,7 @@ impl Book {
             Operation::Withhold(call, epoch) => drop(ledger.withhold(id(call), Epoch(epoch), reply(false), now)),
             Operation::NoReload(call) => drop(ledger.no_reload_follows(id(call), now)),
             Operation::TurnedAway(call, epoch) => {
-                drop(ledger.turned_away(id(call), Epoch(epoch), Cause::WrongProject, now))
+                drop(ledger.turned_away(id(call), Epoch(epoch), Cause::WrongProject, now));
             }
             Operation::Postponed(call, epoch) => drop(ledger.postponed(id(call), Epoch(epoch), now)),
             Operation::Progressed(call) => {
