@@ -210,6 +210,11 @@ impl SessionActor {
                 // A request that was cancelled while it waited here gets no answer and is not begun.
                 if hold.is_open() {
                     self.request(state, hold, id, requester, &method, params.as_deref());
+                } else if let (Some(own), Some(origin)) =
+                    (self.seat.env.own.get(), self.seat.client.origin_of(hold.key()))
+                {
+                    // A session that goes on without its hub took the record of its call along, and nobody waits for that any more.
+                    own.file.delivered(origin);
                 }
             }
             Delivered::Notification { method, params } => self.notification(state, &method, params.as_deref()),

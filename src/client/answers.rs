@@ -23,15 +23,20 @@ use crate::storage::result_files;
 pub enum Delivery {
     /// It stands in the queue to the client, or the client has it ([`Client::has_all`]).
     Queued,
-    /// It is being written to a file.
-    Later(oneshot::Receiver<Delivery>),
-    /// The client does not read, and the answer is too large to wait for it. The client was told to fetch it by the call's id.
-    Withheld,
+    /// It is being written to a file. The receiver says when the answer is queued.
+    Later(oneshot::Receiver<()>),
 }
 
 impl Client {
-    /// Answers a request with how its call ended. `is_alone`: whether no other session waits for the same editor.
-    pub fn settled(self: &Arc<Self>, env: &Arc<Environment>, settled: Settled, is_alone: bool) -> Delivery {
+    /// Answers a request with how its call ended. `keeps`: keeps the answer for a client that is told to fetch it by the call's id. It is
+    /// given if this session does not read and others wait for the same editor: its large results must not pile up, and must not hold
+    /// up the others' answers.
+    pub fn settled(
+        self: &Arc<Self>,
+        env: &Arc<Environment>,
+        settled: Settled,
+        keeps: Option<impl FnOnce() + Send + 'static>,
+    ) -> Delivery {
         let Settled { asked: Asked { key, profile, form }, call, verdict, answer, project } = settled;
         let result = match answer {
             Ok(result) => result,
@@ -47,9 +52,7 @@ impl Client {
         }
         let size = mcp::result_size(&result, &profile);
         env.events.result_rendered(size);
-        // The large results of a session that does not read must not pile up, and must not hold up the others' answers.
-        let behind = !is_alone && self.outbox.is_blocked();
-        let most = if behind { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES };
+        let most = if keeps.is_some() { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES };
         if size <= most && mcp::fits(&result, &profile) {
             self.write(env, (call, key), &result, &profile, size);
             return Delivery::Queued;
@@ -58,17 +61,16 @@ impl Client {
         let (client, env) = (Arc::clone(self), Arc::clone(env));
         Arc::clone(&env).health.spawn("result", async move {
             let result = Arc::unwrap_or_clone(result);
-            let result = client.fit_or_shelve(&env, call, project, result, profile, most).await;
-            let size = mcp::result_size(&result, &profile);
-            let delivery = if behind && size > most {
-                let result = ToolResult::text(user_text::withheld(call));
-                client.write(&env, (call, key), &result, &profile, mcp::result_size(&result, &profile));
-                Delivery::Withheld
-            } else {
-                client.write(&env, (call, key), &result, &profile, size);
-                Delivery::Queued
-            };
-            let _ = tell.send(delivery);
+            let mut result = client.fit_or_shelve(&env, call, project, result, profile, most).await;
+            let mut size = mcp::result_size(&result, &profile);
+            if let Some(keep) = keeps.filter(|_| size > most) {
+                // Before the client is told to fetch it.
+                keep();
+                result = ToolResult::text(user_text::withheld(call));
+                size = mcp::result_size(&result, &profile);
+            }
+            client.write(&env, (call, key), &result, &profile, size);
+            let _ = tell.send(());
         });
         Delivery::Later(later)
     }

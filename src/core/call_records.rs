@@ -83,7 +83,7 @@ pub enum Record {
     Answered {
         /// The call.
         call: CallId,
-        /// The result, as it is written to the client.
+        /// The whole result, in no client's form (`ToolResult::stored`). Older versions wrote it in its client's form.
         result: Box<RawValue>,
         /// Whether the answer says that the call still runs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -17,8 +17,9 @@ use crate::protocol::mcp::ToolResult;
 
 /// What a session knows of a link without asking. It changes with the link, and not with a call.
 ///
-/// Messages may overtake each other, and of several in a row only the last one may come. So a session takes the newest
-/// ([`follows`](Self::follows)), and what it must not miss is counted.
+/// In one process a session reads the last one. On a carrier on which messages overtake each other, or of several in a row only the last
+/// one comes, a session takes the newest of the process that it speaks with ([`follows`](Self::follows)), and what it must not miss is
+/// counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Rises with each change.

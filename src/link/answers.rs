@@ -54,7 +54,7 @@ pub(super) struct Told {
     pub(super) unknown: bool,
     /// Whether the next process may still learn the outcome.
     pub(super) is_left: bool,
-    pub(super) records: Option<Arc<CallFile>>,
+    pub(super) records: Arc<CallFile>,
     /// The request, if it is to be recorded when its client has the answer.
     pub(super) origin: Option<Origin>,
 }
@@ -121,19 +121,17 @@ impl Answers {
         let asked = Asked { key: request, profile, form };
         let settled = Settled { asked, call, verdict, answer, project };
         let kept = self.kept(&settled, logged);
-        match &settled.answer {
-            Ok(result) if self.is_shelved_first(&settled, kept, result) => {
-                let (answers, result) = (Arc::clone(self), Arc::clone(result));
-                self.env.health.spawn("result", async move {
-                    let whole = Arc::unwrap_or_clone(result);
-                    let result = answers.shelved(settled.call, settled.project.clone(), whole).await;
-                    let settled = Settled { answer: Ok(Arc::new(result)), ..settled };
-                    let kept = answers.kept(&settled, logged);
-                    answers.hand_over(settled, kept);
-                });
-            }
-            _ => self.hand_over(settled, kept),
+        if !self.is_shelved_first(&settled, kept) {
+            return self.hand_over(settled, kept);
         }
+        let answers = Arc::clone(self);
+        self.env.health.spawn("result", async move {
+            let Settled { asked, call, verdict, answer: Ok(result), project } = settled else { return };
+            let result = answers.shelved(call, project.clone(), Arc::unwrap_or_clone(result)).await;
+            let settled = Settled { asked, call, verdict, answer: Ok(Arc::new(result)), project };
+            let kept = answers.kept(&settled, logged);
+            answers.hand_over(settled, kept);
+        });
     }
 
     /// Returns why an answer is kept, so that it can be fetched by the call's id, if it is.
@@ -157,7 +155,8 @@ impl Answers {
     }
 
     /// Whether the result is kept or recorded, and too much for that: then it is written to a file before.
-    fn is_shelved_first(&self, settled: &Settled, kept: Option<Keep>, result: &ToolResult) -> bool {
+    fn is_shelved_first(&self, settled: &Settled, kept: Option<Keep>) -> bool {
+        let Ok(result) = &settled.answer else { return false };
         let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
         let is_stored = settled.asked.form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
         is_stored && (result.has_bytes() || mcp::is_for_a_file(result, &any_client(), RESULT_INLINE_MAX_BYTES))
@@ -174,12 +173,12 @@ impl Answers {
         let (runs_on, unknown) =
             (settled.verdict == Verdict::StillRunning, matches!(settled.verdict, Verdict::OutcomeUnknown(_)));
         let client = self.attached.get(key.session);
-        let Ok(result) = settled.answer.clone() else {
-            client.inspect(|client| drop(client.settled(&self.env, settled, true)));
+        let Ok(result) = &settled.answer else {
+            client.inspect(|client| drop(client.settled(&self.env, settled, None::<fn()>)));
             return;
         };
         if let Some(why) = kept
-            && (!is_text || mcp::result_size(&result, &any_client()) <= RESULT_INLINE_MAX_BYTES)
+            && (!is_text || mcp::result_size(result, &any_client()) <= RESULT_INLINE_MAX_BYTES)
         {
             self.keep(call, &result.stored(), why);
         }
@@ -198,41 +197,45 @@ impl Answers {
             records.answered(call, &result.stored(), (runs_on, unknown));
         }
         let Some(client) = client else { return };
-        let is_alone = self.attached.all().len() <= 1;
-        let project = settled.project.clone();
-        let delivery = client.settled(&self.env, settled, is_alone);
-        let told = Told { call, result, project, runs_on, unknown, is_left, records: records.cloned(), origin };
-        self.follow(client, delivery, told);
+        let is_behind = client.outbox.is_blocked() && self.attached.all().len() > 1;
+        let keeps = is_behind.then(|| {
+            let (answers, result) = (Arc::clone(self), Arc::clone(result));
+            move || answers.keep(call, &result.stored(), Keep::Owed)
+        });
+        let told = records.map(|records| {
+            let (records, result, project) = (Arc::clone(records), Arc::clone(result), settled.project.clone());
+            Told { call, result, project, runs_on, unknown, is_left, records, origin }
+        });
+        let delivery = client.settled(&self.env, settled, keeps);
+        if let Some(told) = told {
+            self.follow(client, delivery, told);
+        }
     }
 
     /// Follows an answer to its client.
     pub(super) fn follow(self: &Arc<Self>, client: Arc<Client>, delivery: Delivery, told: Told) {
         match delivery {
+            Delivery::Queued => self.told(client, told),
             Delivery::Later(later) => {
                 let answers = Arc::clone(self);
                 self.env.health.spawn("told", async move {
-                    if let Ok(delivery) = later.await {
-                        answers.told(client, &delivery, told);
+                    if later.await.is_ok() {
+                        answers.told(client, told);
                     }
                 });
             }
-            delivery => self.told(client, &delivery, told),
         }
     }
 
-    fn told(self: &Arc<Self>, client: Arc<Client>, delivery: &Delivery, told: Told) {
-        if matches!(delivery, Delivery::Withheld) {
-            self.keep(told.call, &told.result.stored(), Keep::Owed);
-        }
-        let Some(records) = &told.records else { return };
+    fn told(self: &Arc<Self>, client: Arc<Client>, told: Told) {
         let has_all = client.has_all();
         if told.is_left {
             if has_all {
-                records.told(told.call);
+                told.records.told(told.call);
             }
         } else if let Some(origin) = &told.origin {
             if has_all {
-                return records.delivered(origin.clone());
+                return told.records.delivered(origin.clone());
             }
             self.env.health.spawn("delivered", Arc::clone(self).record_delivery(client, told));
         }
@@ -241,10 +244,7 @@ impl Answers {
     /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
     /// itself: this process may end before its client reads.
     async fn record_delivery(self: Arc<Self>, client: Arc<Client>, told: Told) {
-        let Told { call, result, project, runs_on, unknown, records: Some(records), origin: Some(origin), .. } = told
-        else {
-            return;
-        };
+        let Told { call, result, project, runs_on, unknown, records, origin: Some(origin), .. } = told else { return };
         // An answer that cannot be written reaches nobody.
         if client.outbox.is_broken()
             || timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err()

@@ -118,7 +118,7 @@ impl Calls {
                 }
                 Settlement::KeepLate { call, project, answer } => self.answers.keep_late(call, project, answer),
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
-                    // The result of a call that ran on is recorded when it is rendered. What still runs at the end of this process is
+                    // The result of a call that ran on is recorded when it is told. What still runs at the end of this process is
                     // left to the next one.
                     let goes_on = matches!(verdict, Verdict::Ok | Verdict::ToolError)
                         || verdict != Verdict::Cancelled && self.env.is_draining();

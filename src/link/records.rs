@@ -279,9 +279,9 @@ impl Calls {
         let (call, result) = (self.env.next_call_id(), Arc::new(result));
         let answer = Ok(Arc::clone(&result));
         let settled = Settled { asked, call, verdict: Verdict::Ok, answer, project: None };
-        let delivery = client.settled(&self.env, settled, true);
+        let delivery = client.settled(&self.env, settled, None::<fn()>);
         if let (None, Some(own)) = (&self.env.records, self.env.own.get()) {
-            let (records, origin) = (Some(Arc::clone(&own.file)), Some(origin.clone()));
+            let (records, origin) = (Arc::clone(&own.file), Some(origin.clone()));
             let (runs_on, unknown, is_left, project) = (false, false, false, None);
             let told = Told { call, result, project, runs_on, unknown, is_left, records, origin };
             self.answers.follow(client, delivery, told);

@@ -198,12 +198,6 @@ impl Link {
         target.filter(|target| self.wanted().is(target.project.as_deref()))
     }
 
-    /// Whether the current or last connection leads to the editor of the wanted project.
-    pub fn leads_to_the_wanted(&self) -> bool {
-        let view = self.view.borrow();
-        view.target.as_ref().is_some_and(|target| self.wanted().is(target.project.as_deref()))
-    }
-
     /// Returns the view with respect to the wanted project: if the connected editor belongs to another project, it is hidden.
     pub fn view_now(&self) -> LinkPicture {
         let link = self.view.borrow().clone();

@@ -1,7 +1,7 @@
 //! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
 //!
-//! Only its process writes it: the hub, while it holds the hub's lock, or a gateway of one client ([`super::gateway_calls`]). What a
-//! killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
+//! One process at a time writes it: the hub, while it holds the hub's lock, or whoever takes calls out of a killed hub's file and holds that
+//! lock meanwhile; or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
 //! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
 
 mod open_file;
@@ -81,7 +81,9 @@ impl CallFile {
     /// # Errors
     /// The system's error.
     pub fn visit(path: &Path, lock: Placed) -> io::Result<Self> {
-        Self::take(path, String::new(), lock, false)
+        // Whoever is the hub next has the name that it finds here, and needs one.
+        let gateway = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().to_string();
+        Self::take(path, gateway, lock, false)
     }
 
     fn take(path: &Path, gateway: String, lock: Placed, counts: bool) -> io::Result<Self> {
@@ -186,6 +188,7 @@ impl CallFile {
             }
         }
         // Older versions named the records as the gateway.
+        let head = head.filter(|(id, ..)| !id.is_empty());
         let (gateway, starts, name, former, number) = head.map_or_else(
             || (gateway, 0, String::new(), Vec::new(), None),
             |(id, starts, records, former, file)| (id.clone(), starts, records.unwrap_or(id), former, file),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -29,6 +29,7 @@ pub struct GatewayCalls {
     pub file: Arc<CallFile>,
     lock: Mutex<File>,
     renewed: AtomicUsize,
+    is_left: AtomicBool,
 }
 
 fn folder_of(state: &Path) -> PathBuf {
@@ -48,7 +49,12 @@ impl GatewayCalls {
         let path = folder_of(state).join(format!("{name}.jsonl"));
         let (lock, placed) = lock_new(&path)?;
         let file = CallFile::open(&path, name.to_owned(), placed)?;
-        Ok(Self { file: Arc::new(file), lock: Mutex::new(lock), renewed: AtomicUsize::new(0) })
+        Ok(Self {
+            file: Arc::new(file),
+            lock: Mutex::new(lock),
+            renewed: AtomicUsize::new(0),
+            is_left: AtomicBool::new(false),
+        })
     }
 
     /// Makes new records of what is open, because the former ones are not this process's own any more: their folder was removed, or
@@ -67,9 +73,15 @@ impl GatewayCalls {
         Ok(())
     }
 
+    /// Leaves the lock file at the end of the process, as one that is killed does: so a later gateway takes the calls of this process that
+    /// a killed hub has.
+    pub fn leave(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
+    }
+
     /// Ends the records at the end of the process. They stay if they have what a later gateway needs.
     pub fn end(&self) {
-        if self.file.is_empty() && self.file.owned().is_ok() {
+        if !self.is_left.load(Ordering::Relaxed) && self.file.is_empty() && self.file.owned().is_ok() {
             remove(&self.file.path());
         }
     }
@@ -261,17 +273,37 @@ pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>)
 }
 
 /// Notes in the records of a hub that has ended that the client of a session has all answers: the session has ended too, and said of the
-/// calls that are open what was known. The client may ask for them by their ids.
-pub fn conclude(state: &Path, session: &str) {
-    let of_session = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
-    visit(&HubFolder::of(state), |file| {
-        for left in file.left().into_iter().filter(of_session) {
-            match left.result {
-                Some(_) => file.delivered(left.sent.origin),
-                None => file.told(left.sent.call),
-            }
+/// calls that are open what was known. The client may ask for them by their ids. If a hub lives, that knows
+/// it itself. Returns false if it must be tried again: another process has the records for a moment.
+pub fn conclude(state: &Path, session: &str) -> bool {
+    if HubFolder::of(state).running().is_some() {
+        return true;
+    }
+    match is_open_at_a_hub(state, session) {
+        Some(false) => return true,
+        Some(true) => {}
+        None => return false,
+    }
+    let visited = visit(&HubFolder::of(state), |file| {
+        for left in file.left().into_iter().filter(|left| !left.delivered && *left.sent.origin.session == *session) {
+            file.told(left.sent.call);
         }
     });
+    visited.is_some()
+}
+
+/// Whether the records of a hub have a call of this session whose client has no answer, as far as they say. `None` if that is not known.
+fn is_open_at_a_hub(state: &Path, session: &str) -> Option<bool> {
+    let records = CallFile::read_if_there(&HubFolder::of(state).records()).ok()?;
+    let is_open = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
+    Some(records.is_some_and(|file| file.left().iter().any(is_open)))
+}
+
+/// Whether a session that ends must be seen as one that was killed: its hub has ended with calls whose client has no answer, and only the
+/// next gateway can tell that client of them.
+pub fn is_owed(state: &Path, session: &str) -> bool {
+    let is_open = is_open_at_a_hub(state, session).unwrap_or(true);
+    is_open && !matches!(HubFolder::of(state).hub_lock(), HubLock::Held)
 }
 
 /// Takes the records of a hub that has ended over, for as long as `takes` takes. `None` if another process has them.

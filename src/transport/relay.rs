@@ -134,8 +134,24 @@ async fn end(seat: &RelaySeat, why: ShutdownReason) {
         seat.answer_here(&request, |tool| user_text::hub_left(tool, call), user_text::HUB_LEFT);
     }
     ending::answer_all(client, why).await;
-    if let (Some(_), true, Some(state)) = (records, client.has_all(), &seat.env.config.state_dir) {
-        gateway_calls::conclude(state, &seat.name);
+    conclude(seat).await;
+}
+
+/// Says in the records of a hub that has ended how this session's calls stand.
+async fn conclude(seat: &RelaySeat) {
+    let Some(state) = seat.env.config.state_dir.as_deref().filter(|_| enter(&seat.records).is_some()) else { return };
+    if seat.client.has_all() {
+        for _ in 0..HUB_LOCK_ATTEMPTS {
+            if gateway_calls::conclude(state, &seat.name) {
+                return;
+            }
+            sleep(CLAIM_PAUSE).await;
+        }
+    }
+    if let Some(own) = seat.env.own.get()
+        && gateway_calls::is_owed(state, &seat.name)
+    {
+        own.leave();
     }
 }
 

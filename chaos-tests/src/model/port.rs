@@ -352,19 +352,17 @@ impl World {
         self.to_session[usize::from(session)].push((number, word));
     }
 
-    fn hear(&mut self, setting: &Setting, session: u8) {
+    fn hear(&mut self, session: u8) {
         let (number, word) = self.to_session[usize::from(session)].remove(0);
         let Some(mine) = self.sessions[usize::from(session)].as_mut() else { return };
         let at = &mut mine[usize::from(number)];
-        // The session's table of open requests: what has its answer is not there.
-        if *at == Mine::Said || setting.broken == Broken::SettlesTwice {
-            if let Mine::Heard(_) = at {
-                self.wrong = Some(TWICE);
-            }
-            *at = Mine::Heard(word);
-            if word == Word::Answered && self.ran.get(&(session, number)) != Some(&1) {
-                self.wrong = Some(ONCE);
-            }
+        match at {
+            Mine::Said => *at = Mine::Heard(word),
+            // The session's table of open requests drops it. But the link must not say it.
+            Mine::New | Mine::Heard(_) => self.wrong = Some(TWICE),
+        }
+        if word == Word::Answered && self.ran.get(&(session, number)) != Some(&1) {
+            self.wrong = Some(ONCE);
         }
         self.to_link[usize::from(session)].push(Says::Delivered(number));
     }
@@ -514,7 +512,7 @@ impl Model for Setting {
                 let word = if self.journal && next.journal.contains(&id) { Word::Answered } else { Word::Unknown };
                 next.settles(self, id, word);
             }
-            Action::Hear(session) => next.hear(self, session),
+            Action::Hear(session) => next.hear(session),
             Action::See(session, (name, revision)) => {
                 let at = usize::from(session);
                 next.sightings[at].remove(&(name, revision));
@@ -605,7 +603,8 @@ impl Model for Setting {
             Property::always(NEWEST, |_, world: &World| !world.is_quiet() || world.has_newest()),
             Property::always(KEPT, |setting: &Self, world: &World| !world.is_quiet() || world.keeps_late(setting)),
             Property::sometimes("every call is answered", |_, world: &World| {
-                world.sessions.iter().flatten().flatten().all(|mine| *mine == Mine::Heard(Word::Answered))
+                let lives = world.sessions.iter().all(Option::is_some);
+                lives && world.sessions.iter().flatten().flatten().all(|mine| *mine == Mine::Heard(Word::Answered))
             }),
         ]
     }

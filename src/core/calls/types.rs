@@ -302,7 +302,7 @@ pub enum Keep {
 #[derive(Debug, Clone)]
 pub(super) enum Late {
     None,
-    /// The late result has arrived and is being rendered.
+    /// The late result has arrived and is about to be kept.
     Rendering,
     Kept(Arc<str>, Instant, Keep),
     Expired,
@@ -313,7 +313,7 @@ pub(super) enum Late {
 pub enum Lookup {
     /// No such call is on record.
     Unknown,
-    /// The call has not ended, or its late result is being rendered.
+    /// The call has not ended, or its late result is about to be kept.
     Open(Record),
     /// The call ended, and nothing but that is kept of it.
     Ended(Record),

@@ -345,3 +345,18 @@ fn a_hubs_records_that_are_visited_are_taken_over_and_count_no_hub() {
     // Each once, and not those that clients were told of.
     assert_eq!([1, 2, 2, 3].map(inherited), [0, 1, 0, 0]);
 }
+
+/// An editor refuses a gateway without a name.
+#[test]
+fn a_hub_has_a_name_whatever_became_of_the_first_line_and_whoever_visited_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let lock = path.with_extension("lock");
+    for text in ["", "damaged\n", "{\"gateway\":{\"id\":\"\",\"starts\":1}}\n"] {
+        std::fs::write(&path, text).unwrap();
+        let placed = Placed::of(&lock_file::open(&lock, true).unwrap(), &lock).unwrap();
+        drop(CallFile::visit(&path, placed).unwrap());
+        let hub = open(&path, "one".to_owned()).unwrap();
+        assert!(!hub.gateway.is_empty(), "{text}");
+    }
+}

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::json;
@@ -336,4 +338,37 @@ fn a_call_that_a_session_told_as_unknown_at_its_end_after_its_hubs_is_found_by_t
             kill_hub(&room);
         }
     }
+}
+
+/// The client goes away with the hub, and its session ends by itself: nobody reads what it says of the call.
+#[test]
+fn a_call_whose_client_went_away_with_the_hub_is_told_by_the_next_gateway() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let hub = Hub::start(&room);
+    let lock = File::create(room.state().join("hub/start.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut command = client::command(&room);
+    command.args(flags(&room, &[]).iter().map(|flag| &**flag));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut session = command.spawn().unwrap();
+    let (mut stdin, stdout) = (session.stdin.take().unwrap(), session.stdout.take().unwrap());
+    let mut lines = BufReader::new(stdout).lines();
+    let client =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "gone", "version": "1"}});
+    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})).unwrap();
+    lines.next().unwrap().unwrap();
+    let call = json!({"name": "count", "arguments": {"key": "k", "hold": true}});
+    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})).unwrap();
+    until("the call runs", || room.runs("k") == 1);
+    drop(hub);
+    drop((lines, stdin));
+    until("the session has ended", || session.try_wait().unwrap().is_some());
+    drop(lock);
+    unity.order("release");
+    let mut client = open_as(&room, "gone", &["--hub", "never"]);
+    assert!(told(&mut client).contains("count"));
+    assert!(!is_told_again(&mut client));
+    assert_eq!(room.runs("k"), 1);
+    client.close(&room);
 }

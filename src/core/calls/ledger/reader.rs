@@ -161,7 +161,7 @@ impl Ledger {
         self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
-    /// Keeps a rendered result, within the bounds of number, bytes and age.
+    /// Keeps a result, within the bounds of number, bytes and age.
     pub fn keep(&mut self, call: CallId, result: Arc<str>, why: Keep, now: Instant) {
         self.finished.keep(call, result, why, now);
     }
