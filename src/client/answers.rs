@@ -93,6 +93,7 @@ impl Client {
             self.outbox.answer(key, &mcp::tool_result(&result, &profile));
             return;
         }
+        self.outbox.is_being_answered(key);
         let (client, env) = (Arc::clone(self), Arc::clone(env));
         Arc::clone(&env).health.spawn("own_result", async move {
             let result = client.fit_or_shelve(&env, call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;

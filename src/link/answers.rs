@@ -49,6 +49,7 @@ pub struct Answers {
 pub(super) struct Told {
     pub(super) call: CallId,
     pub(super) result: Arc<ToolResult>,
+    pub(super) profile: ClientProfile,
     pub(super) project: Option<PathBuf>,
     pub(super) runs_on: bool,
     pub(super) unknown: bool,
@@ -124,10 +125,14 @@ impl Answers {
         if !self.is_shelved_first(&settled, kept) {
             return self.hand_over(settled, kept);
         }
+        if kept.is_some() {
+            // Whoever asks for it meanwhile is told that it comes.
+            self.ledger.with(|ledger, _| ledger.will_be_kept(call));
+        }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
             let Settled { asked, call, verdict, answer: Ok(result), project } = settled else { return };
-            let result = answers.shelved(call, project.clone(), Arc::unwrap_or_clone(result)).await;
+            let result = answers.shelved(call, project.clone(), Arc::unwrap_or_clone(result), asked.profile).await;
             let settled = Settled { asked, call, verdict, answer: Ok(Arc::new(result)), project };
             let kept = answers.kept(&settled, logged);
             answers.hand_over(settled, kept);
@@ -154,17 +159,24 @@ impl Answers {
         }
     }
 
-    /// Whether the result is kept or recorded, and too much for that: then it is written to a file before.
+    /// Whether the result is kept or recorded, and its client does not take it as it is: then what it does not take is written to a file
+    /// before.
     fn is_shelved_first(&self, settled: &Settled, kept: Option<Keep>) -> bool {
-        let Ok(result) = &settled.answer else { return false };
+        let (Ok(result), Asked { profile, form, .. }) = (&settled.answer, &settled.asked) else { return false };
         let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
-        let is_stored = settled.asked.form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
-        is_stored && (result.has_bytes() || mcp::is_for_a_file(result, &any_client(), RESULT_INLINE_MAX_BYTES))
+        let is_stored = *form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
+        is_stored && (mcp::is_for_a_file(result, profile, RESULT_INLINE_MAX_BYTES) || !mcp::fits(result, profile))
     }
 
-    /// Returns a result that can be kept and recorded.
-    async fn shelved(&self, call: CallId, project: Option<PathBuf>, result: ToolResult) -> ToolResult {
-        fit(&self.env, call, project, result, any_client(), RESULT_INLINE_MAX_BYTES).await
+    /// Returns a result as it is kept and recorded: as its client takes it. Whoever fetches it gets it as he takes it.
+    async fn shelved(
+        &self,
+        call: CallId,
+        project: Option<PathBuf>,
+        result: ToolResult,
+        profile: ClientProfile,
+    ) -> ToolResult {
+        fit(&self.env, call, project, result, profile, RESULT_INLINE_MAX_BYTES).await
     }
 
     /// Keeps and records an answer as far as it must be, and tells it to the session of its call.
@@ -204,7 +216,8 @@ impl Answers {
         });
         let told = records.map(|records| {
             let (records, result, project) = (Arc::clone(records), Arc::clone(result), settled.project.clone());
-            Told { call, result, project, runs_on, unknown, is_left, records, origin }
+            let profile = settled.asked.profile;
+            Told { call, result, profile, project, runs_on, unknown, is_left, records, origin }
         });
         let delivery = client.settled(&self.env, settled, keeps);
         if let Some(told) = told {
@@ -244,13 +257,15 @@ impl Answers {
     /// Records that a client over stdin and stdout has the answer, once it is written. An answer that has to wait is recorded
     /// itself: this process may end before its client reads.
     async fn record_delivery(self: Arc<Self>, client: Arc<Client>, told: Told) {
-        let Told { call, result, project, runs_on, unknown, records, origin: Some(origin), .. } = told else { return };
+        let Told { call, result, profile, project, runs_on, unknown, records, origin: Some(origin), .. } = told else {
+            return;
+        };
         // An answer that cannot be written reaches nobody.
         if client.outbox.is_broken()
             || timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err()
             || client.outbox.is_broken()
         {
-            let result = self.shelved(call, project, Arc::unwrap_or_clone(result)).await;
+            let result = self.shelved(call, project, Arc::unwrap_or_clone(result), profile).await;
             records.answered(call, &result.stored(), (runs_on, unknown));
             client.outbox.flushed().await;
         }
@@ -321,7 +336,13 @@ impl Answers {
         (!named.is_empty()).then(|| user_text::left_by_others(&named, told.len() - named.len()))
     }
 
-    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, project: Option<PathBuf>, answer: EditorAnswer) {
+    pub(super) fn keep_late(
+        self: &Arc<Self>,
+        call: CallId,
+        project: Option<PathBuf>,
+        answer: EditorAnswer,
+        profile: ClientProfile,
+    ) {
         let tool = self.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
         if let Some(tool) = &tool {
             let verdict = if answer.is_error { Verdict::ToolError } else { Verdict::Ok };
@@ -333,7 +354,7 @@ impl Answers {
             if let Some(tool) = tool {
                 answers.log_result(call, &tool, &result);
             }
-            let json = answers.shelved(call, project, result).await.stored();
+            let json = answers.shelved(call, project, result, profile).await.stored();
             if let Some(records) = answers.env.call_records() {
                 records.answered(call, &json, (false, false));
             }

@@ -116,7 +116,9 @@ impl Calls {
                         exchange.order(Order::Cancel(key));
                     }
                 }
-                Settlement::KeepLate { call, project, answer } => self.answers.keep_late(call, project, answer),
+                Settlement::KeepLate { call, project, answer, profile } => {
+                    self.answers.keep_late(call, project, answer, profile);
+                }
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
                     // The result of a call that ran on is recorded when it is told. What still runs at the end of this process is
                     // left to the next one.

@@ -276,14 +276,14 @@ impl Calls {
     /// Answers a request that an earlier gateway had. A session that goes on by itself has the record of its call, and says there when
     /// its client has the answer.
     fn answer_brought(&self, client: Arc<Client>, asked: Asked, origin: &Origin, result: ToolResult) {
-        let (call, result) = (self.env.next_call_id(), Arc::new(result));
+        let (call, result, profile) = (self.env.next_call_id(), Arc::new(result), asked.profile);
         let answer = Ok(Arc::clone(&result));
         let settled = Settled { asked, call, verdict: Verdict::Ok, answer, project: None };
         let delivery = client.settled(&self.env, settled, None::<fn()>);
         if let (None, Some(own)) = (&self.env.records, self.env.own.get()) {
             let (records, origin) = (Arc::clone(&own.file), Some(origin.clone()));
             let (runs_on, unknown, is_left, project) = (false, false, false, None);
-            let told = Told { call, result, project, runs_on, unknown, is_left, records, origin };
+            let told = Told { call, result, profile, project, runs_on, unknown, is_left, records, origin };
             self.answers.follow(client, delivery, told);
         }
     }

@@ -174,6 +174,13 @@ impl Outbox {
         self.lock().held_by(&[Holder::Intake, Holder::Session])
     }
 
+    /// Notes that the answer to a request is being made, and comes soon: at the end it is waited for, as that of a call is.
+    pub fn is_being_answered(&self, key: RequestKey) {
+        if let Some(open) = self.lock().get(key) {
+            open.hold.pass(Holder::Ledger);
+        }
+    }
+
     /// Returns the open requests that became calls.
     pub fn requests_with_call(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Ledger])

@@ -92,6 +92,15 @@ impl Finished {
         self.records.push_back(record);
     }
 
+    /// Notes that the result of a call that has a record is about to be kept.
+    pub(super) fn will_be_kept(&mut self, call: CallId) {
+        if let Some(record) = self.number(call).and_then(|number| self.at(number))
+            && matches!(record.late, Late::None)
+        {
+            record.late = Late::Rendering;
+        }
+    }
+
     /// Keeps the result of a call that has a record. A result that is larger than all that may be kept counts as expired at once.
     pub(super) fn keep(&mut self, call: CallId, result: Arc<str>, why: Keep, now: Instant) {
         if let Some(number) = self.number(call)
@@ -225,6 +234,8 @@ mod tests {
         assert!(matches!(finished.get(id(5)).unwrap().late, Late::Expired), "it came first");
         finished.keep(id(1), "once more".into(), Keep::Owed, now);
         finished.remember(Record { late: Late::Rendering, ..record(7, now) });
+        [1, 3].into_iter().for_each(|number| finished.will_be_kept(id(number)));
+        assert!(matches!(finished.get(id(3)).unwrap().late, Late::Rendering), "whoever asks for it is told to wait");
         assert_eq!(kept(&finished), finished.owed.bytes);
         assert_eq!(finished.owed.bytes, LATE_RESULTS_MAX_BYTES / 4 + "y".len() + "once more".len());
         (8..FINISHED_CALLS_MAX as u64 + 8).for_each(|number| finished.remember(record(number, now)));

@@ -149,6 +149,8 @@ pub enum Settlement {
         project: Option<PathBuf>,
         /// What the editor answered.
         answer: EditorAnswer,
+        /// The client profile of the call.
+        profile: ClientProfile,
     },
     /// Log that a call ended without an answer to its client, or that its record changed.
     Noted {

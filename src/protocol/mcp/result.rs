@@ -93,9 +93,20 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// Returns the result as it is kept and recorded: complete, in no client's form. Bytes that are not UTF-8 are lost.
+    /// Returns the result as it is kept and recorded: complete, in no client's form. JSON whose text is a block too is there once. Bytes that
+    /// are not UTF-8 are lost.
     pub fn stored(&self) -> String {
-        whole_result(self, &ProtocolVersion::STATELESS.into())
+        let all = ProtocolVersion::STATELESS.into();
+        let (Some(json), Some(Content::Text(text))) = (structured(self, &all), self.content.first()) else {
+            return whole_result(self, &all);
+        };
+        if json != text.as_str() {
+            return whole_result(self, &all);
+        }
+        let size = result_size(self, &all);
+        let mut out = String::with_capacity(size);
+        write_with(&mut out, self, all.version, |out| out.push_str(TEXT_IS_STRUCTURED));
+        out
     }
 
     /// Reads what [`stored`](Self::stored) returned, or a result in any client's form. What is no result is taken for its text.
@@ -107,6 +118,13 @@ impl ToolResult {
             structured_content: Option<Box<RawValue>>,
             #[serde(default)]
             is_error: bool,
+            #[serde(default, rename = "_meta")]
+            meta: Meta,
+        }
+        #[derive(Deserialize, Default)]
+        struct Meta {
+            #[serde(default, rename = "holdfast/structured")]
+            is_structured: bool,
         }
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -116,14 +134,21 @@ impl ToolResult {
         }
         let content = |raw: Box<RawValue>| match serde_json::from_str::<Text>(raw.get()) {
             Ok(Text { r#type, text }) if r#type == "text" => Content::Text(text),
-            _ => Content::Raw(raw),
+            _ => block(raw),
         };
-        match serde_json::from_str::<Stored>(json) {
-            Ok(Stored { content: blocks, structured_content, is_error }) => {
-                Self { content: blocks.into_iter().map(content).collect(), structured: structured_content, is_error }
-            }
-            Err(_) => Self::text(json),
+        if !jsonrpc::depth_ok(json.as_bytes(), JSON_DEPTH_MAX) {
+            return Self::text(json);
         }
+        let Ok(Stored { content: blocks, structured_content, is_error, meta }) = serde_json::from_str::<Stored>(json)
+        else {
+            return Self::text(json);
+        };
+        let content: Vec<Content> = blocks.into_iter().map(content).collect();
+        let structured = match content.first() {
+            Some(Content::Text(text)) if meta.is_structured => RawValue::from_string(text.clone()).ok(),
+            _ => structured_content,
+        };
+        Self { content, structured, is_error }
     }
 
     /// Whether it has bytes that only a file can keep.
@@ -234,6 +259,8 @@ pub fn result_size(result: &ToolResult, profile: &ClientProfile) -> usize {
 const OPEN: &str = r#"{"content":["#;
 const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
+/// In a stored result: the JSON of the first block's text is the structured result too.
+const TEXT_IS_STRUCTURED: &str = r#","_meta":{"holdfast/structured":true}"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
 /// Whether the result is larger than `most` bytes and so belongs in a file. If the texts alone are larger than that, the exact
@@ -248,12 +275,22 @@ pub fn is_for_a_file(result: &ToolResult, profile: &ClientProfile, most: usize) 
 }
 
 fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
+    write_with(out, result, profile.version, |out| {
+        if let Some(json) = structured(result, profile) {
+            out.push_str(STRUCTURED);
+            out.push_str(&json);
+        }
+    });
+}
+
+/// Writes a result. `structured` writes the member with the structured result.
+fn write_with(out: &mut String, result: &ToolResult, version: ProtocolVersion, structured: impl FnOnce(&mut String)) {
     out.push_str(OPEN);
     for (index, content) in result.content.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        match shown(content, profile.version) {
+        match shown(content, version) {
             Shown::Text(text) => {
                 out.push_str(TEXT_OPEN);
                 jsonrpc::quote_into(out, &text);
@@ -263,10 +300,7 @@ fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
         }
     }
     out.push(']');
-    if let Some(json) = structured(result, profile) {
-        out.push_str(STRUCTURED);
-        out.push_str(&json);
-    }
+    structured(out);
     if result.is_error {
         out.push_str(IS_ERROR);
     }

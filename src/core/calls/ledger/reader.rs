@@ -161,6 +161,11 @@ impl Ledger {
         self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
+    /// Notes that the result of a call that has ended is about to be kept.
+    pub fn will_be_kept(&mut self, call: CallId) {
+        self.finished.will_be_kept(call);
+    }
+
     /// Keeps a result, within the bounds of number, bytes and age.
     pub fn keep(&mut self, call: CallId, result: Arc<str>, why: Keep, now: Instant) {
         self.finished.keep(call, result, why, now);

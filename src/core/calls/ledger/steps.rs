@@ -92,8 +92,8 @@ impl Ledger {
                 Effect::KeepLate => {
                     late = brought.answer.is_some();
                     if let Some(answer) = brought.answer.take() {
-                        let (call, project) = (entry.call.id, entry.call.project.clone());
-                        out.push(Settlement::KeepLate { call, project, answer });
+                        let (call, project, profile) = (entry.call.id, entry.call.project.clone(), entry.call.profile);
+                        out.push(Settlement::KeepLate { call, project, answer, profile });
                     }
                     continue;
                 }

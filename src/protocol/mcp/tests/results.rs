@@ -268,18 +268,24 @@ fn no_answer_holds_what_a_strict_parser_refuses() {
 
 #[test]
 fn a_stored_result_is_read_as_it_was() {
-    let written = r#"{"content":[{"type":"text","text":"a"},{"type":"image","data":"x"}],"structuredContent":{"n":1e400},"isError":true}"#;
+    let written = r#"{"content":[{"type":"text","text":"a"},{"type":"resource_link","uri":"u","name":"n"}],"structuredContent":{"n":1e400},"isError":true}"#;
     let read = ToolResult::from_stored(written);
     assert_eq!((read.content.len(), read.is_error, read.stored()), (2, true, written.to_owned()));
     let array = ToolResult { structured: RawValue::from_string("[1]".to_owned()).ok(), ..ToolResult::text("[1]") };
     assert_eq!(ToolResult::from_stored(&array.stored()).stored(), array.stored(), "no version's form loses anything");
-    assert!(ToolResult::from_stored(&array.stored()).structured.is_some());
+    let read = ToolResult::from_stored(&array.stored());
+    assert_eq!(read.structured.map(|json| json.get().to_owned()).as_deref(), Some("[1]"));
+    assert_eq!(array.stored().matches("[1]").count(), 1, "a large one takes its place once");
     // A block with more than its text, and a result with more members, as an older version or another client's form has them.
     let more = r#"{"content":[{"type":"text","text":"a","annotations":{}}],"resultType":"complete"}"#;
     assert_eq!(
         ToolResult::from_stored(more).with_line("b").stored(),
         r#"{"content":[{"type":"text","text":"a","annotations":{}},{"type":"text","text":"b"}]}"#
     );
+    let broken = r#"{"content":[1,null,{"type":"hologram"},{"type":"image","data":"x"}]}"#;
+    assert!(ToolResult::from_stored(broken).content.iter().all(|content| matches!(content, Content::Text(_))));
+    let deep = format!(r#"{{"content":[],"structuredContent":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+    assert!(ToolResult::from_stored(&deep).structured.is_none(), "many readers refuse it");
     for foreign in ["[1]", "{}", r#"{"content":1}"#, "not JSON"] {
         assert_eq!(ToolResult::from_stored(foreign).file_text(), foreign);
     }
