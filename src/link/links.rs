@@ -105,7 +105,8 @@ impl Links {
     pub fn to(&self, place: Place) -> Result<Arc<LinkParts>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = open.values().find(|link| link.place == place) {
-            link.left.send_replace(false);
+            // Done with each call: whoever waits must not be woken by it.
+            link.left.send_if_modified(|left| std::mem::take(left));
             return Ok(Arc::clone(link));
         }
         if open.values().filter(|link| link.place != Place::Nowhere).count() >= LINKS_MAX {

@@ -226,7 +226,7 @@ impl Port {
 
     /// Says that the only session has left. Returns whether that is news.
     pub fn leave(&self) -> bool {
-        !self.0.left.send_replace(true)
+        self.0.left.send_if_modified(|left| !std::mem::replace(left, true))
     }
 
     // ---- a session's own link, which leads to no editor ----

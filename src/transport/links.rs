@@ -77,8 +77,11 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
 async fn left(parts: &Parts, link: &Arc<LinkParts>) {
     let mut left = link.left.subscribe();
     loop {
-        if left.wait_for(|left| *left).await.map(drop).is_err() {
-            return std::future::pending().await;
+        while !*left.borrow_and_update() {
+            if left.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            link.env.events.handed_over("left");
         }
         // The result of a call that was answered "still running" comes late, and is fetched by the call's id.
         link.calls.shared.all_over().await;
