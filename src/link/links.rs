@@ -106,7 +106,7 @@ impl Links {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = open.values().find(|link| link.place == place) {
             // Done with each call: whoever waits must not be woken by it.
-            link.left.send_if_modified(|left| std::mem::take(left));
+            link.left.send_if_modified(std::mem::take);
             return Ok(Arc::clone(link));
         }
         if open.values().filter(|link| link.place != Place::Nowhere).count() >= LINKS_MAX {
