@@ -4,9 +4,11 @@
 //! links ──── the links of this process
 //! └ parts ── one link: all of the following
 //!
+//! port ───── what a session sees of the links, says to them and asks them; it has no other way in
+//!
 //! project ── which project is wanted; tells the calls
 //! └ calls ── carries out the ledger's decisions
-//!   ├ answers ── results and verdicts, in the shape that the client takes
+//!   ├ answers ── results and verdicts: told to the session, kept, recorded
 //!   ├ audit ──── the record of calls
 //!   ├ tools ──── the published catalogue, and which of its tools may be called
 //!   └ state ──── the connection, its exchange, and the last survey
