@@ -73,7 +73,7 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// The user's settings for single clients, which override the client table.
     pub clients: ClientOverrides,
-    /// Whether the client lives in this process and takes results of any size ([`crate::link::Answers::take_whole`]).
+    /// Whether the client lives in this process and takes results of any size ([`crate::client::Client::take_whole`]).
     pub whole_results: bool,
     /// Who reads holdfast's own texts.
     pub audience: Audience,

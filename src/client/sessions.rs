@@ -160,7 +160,7 @@ impl Attached {
     /// Waits until the only session on the link has room for more answers. While that client does not read, its editor's answers
     /// are not read either, which harms no other session. With several sessions this does not wait: one client must not hold up
     /// the answers to the others. The large results of a client that does not read are made smaller instead
-    /// ([`crate::link::Answers`]).
+    /// ([`Client::settled`]).
     pub async fn room(&self) {
         if let [only] = self.all().as_slice() {
             only.outbox.room().await;

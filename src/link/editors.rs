@@ -12,7 +12,7 @@ use crate::protocol::mcp::Catalogue;
 use crate::runtime::messages::session::Message;
 
 impl LinkParts {
-    /// Returns the editor of this link if it runs ([`Seen::running`](super::picture::Seen::running)).
+    /// Returns the editor of this link if it runs ([`Seen::running`](crate::core::port::Seen::running)).
     pub fn running(&self) -> Option<Running> {
         self.link.view.seen().running
     }
