@@ -83,7 +83,8 @@ pub enum Record {
     Answered {
         /// The call.
         call: CallId,
-        /// The whole result, in no client's form (`ToolResult::stored`). Older versions wrote it in its client's form.
+        /// The result as its client takes it, in a form for all versions of MCP (`ToolResult::stored`). Older versions wrote it in
+        /// that of its client.
         result: Box<RawValue>,
         /// Whether the answer says that the call still runs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

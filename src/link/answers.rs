@@ -165,7 +165,11 @@ impl Answers {
         let (Ok(result), Asked { profile, form, .. }) = (&settled.answer, &settled.asked) else { return false };
         let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
         let is_stored = *form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
-        is_stored && (mcp::is_for_a_file(result, profile, RESULT_INLINE_MAX_BYTES) || !mcp::fits(result, profile))
+        // A client in this process takes it whole.
+        let is_fitted = !self.env.config.whole_results;
+        is_stored
+            && is_fitted
+            && (mcp::is_for_a_file(result, profile, RESULT_INLINE_MAX_BYTES) || !mcp::fits(result, profile))
     }
 
     /// Returns a result as it is kept and recorded: as its client takes it. Whoever fetches it gets it as he takes it.

@@ -1,8 +1,9 @@
 //! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
 //!
 //! One process at a time writes it: the hub, while it holds the hub's lock, or whoever takes calls out of a killed hub's file and holds that
-//! lock meanwhile; or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is forced to the disk, which would cost milliseconds and helps only against the
-//! loss of power, with which the editor is lost too. A last line that was cut off is dropped.
+//! lock meanwhile; or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is
+//! forced to the disk, which would cost milliseconds and helps only against the loss of power, with which the editor is lost too. A last
+//! line that was cut off is dropped.
 
 mod open_file;
 
@@ -89,7 +90,7 @@ impl CallFile {
     fn take(path: &Path, gateway: String, lock: Placed, counts: bool) -> io::Result<Self> {
         make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut this = Self::parse(path, open_end(path)?, gateway.clone())?;
-        this.starts -= u64::from(!counts);
+        this.starts = this.starts.saturating_sub(u64::from(!counts));
         if this.is_copy {
             (this.gateway, this.former) = (gateway, Vec::new());
         } else if !this.name.is_empty() {
@@ -206,7 +207,7 @@ impl CallFile {
             failed: None,
             unwritten: 0,
         };
-        let (starts, is_damaged) = (starts + 1, is_damaged || is_copy);
+        let (starts, is_damaged) = (starts.saturating_add(1), is_damaged || is_copy);
         let (inner, inherited) = (Mutex::new(inner), Mutex::default());
         Ok(Self { gateway, starts, name, former, is_damaged, is_copy, inner, inherited })
     }

@@ -93,8 +93,8 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// Returns the result as it is kept and recorded: complete, in no client's form. JSON whose text is a block too is there once. Bytes that
-    /// are not UTF-8 are lost.
+    /// Returns the result as it is kept and recorded: with all that it has, for all versions of MCP. JSON whose text is a block too is
+    /// there once. Bytes that are not UTF-8 are lost.
     pub fn stored(&self) -> String {
         let all = ProtocolVersion::STATELESS.into();
         let (Some(json), Some(Content::Text(text))) = (structured(self, &all), self.content.first()) else {
@@ -149,11 +149,6 @@ impl ToolResult {
             _ => structured_content,
         };
         Self { content, structured, is_error }
-    }
-
-    /// Whether it has bytes that only a file can keep.
-    pub fn has_bytes(&self) -> bool {
-        self.content.iter().any(|content| matches!(content, Content::Bytes(_)))
     }
 
     /// Returns the replacement for a result that was written to a file of this many bytes. `path` is the path under which the
