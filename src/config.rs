@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::limits::{PATIENCE_MARGIN, PATIENCE_MAX, WINDOWS_PATH_MAX};
 use crate::protocol::dialect::{self, Dialects};
@@ -21,7 +21,8 @@ use crate::protocol::policy::Policy;
 use crate::telemetry::metrics::MetricsLevel;
 
 /// Where a port number comes from, which decides how far the port is trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PortSource {
     /// `--port` or `HOLDFAST_PORT`.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::value::Error as ProbeError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer as _, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 use toml_edit::{ImDocument, Item, Key, Value};
 
 use crate::config::MetricsChoice;
@@ -136,14 +136,15 @@ pub struct UserFile {
     pub grave: Vec<String>,
 }
 
-/// The content of a project's file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The content of a project's file, as it is known after reading. The file has another form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectRules {
     /// Whether the file exists.
     pub found: bool,
     /// The rules that narrow what is allowed.
     pub policy: Policy,
     /// The problems in the file.
+    #[serde(default)]
     pub complaints: Vec<String>,
 }
 

@@ -3,22 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::core::age;
 use crate::fsm::call::Verdict;
 use crate::protocol::dialect::{Compiled, EditorAnswer};
 use crate::protocol::ids::CallId;
 
 /// The result of a compilation that was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenCompile {
     /// The call that compiled.
     pub call: CallId,
     /// When the editor answered.
+    #[serde(with = "age")]
     pub at: Instant,
     /// What the compiler said.
     pub compiled: Compiled,
     /// Whether a later call of the compile tool ended without a result.
+    #[serde(default)]
     pub is_followed: bool,
 }
 

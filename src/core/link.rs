@@ -4,15 +4,20 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize};
+use strum::VariantNames as _;
 use tokio::time::Instant;
 
+use crate::core::age;
+use crate::fsm::bridge::State;
 use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::limits::OUTAGES_MAX;
+use crate::protocol::crossing::{self, Label, millis};
 use crate::protocol::dialect::{EditorState, Heartbeat};
 use crate::protocol::ids::Epoch;
 
 /// The editor process and the domain in it that a connection leads to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditorIdentity {
     /// The process id, from the project's files.
     pub pid: Option<u32>,
@@ -34,7 +39,7 @@ impl EditorIdentity {
 }
 
 /// A program on the editor's port that does not answer as an editor. It may be the meant editor itself, while it does not answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignPeer {
     /// The port.
     pub port: u16,
@@ -43,40 +48,47 @@ pub struct ForeignPeer {
     /// The program's process, if the operating system names it.
     pub owner: Option<String>,
     /// When the program was recognised as foreign.
+    #[serde(with = "age")]
     pub since: Instant,
     /// Whether the program is the meant editor, as its process or its project shows; only its answer is missing.
+    #[serde(default)]
     pub ours: bool,
 }
 
 /// A time without a connection, after an editor was connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
     /// When the connection ended.
+    #[serde(with = "age")]
     pub at: Instant,
     /// How the connection ended.
     pub loss: Loss,
     /// What kept the editor away, as far as it was found out later: a reload may only be shown by its lock file.
     pub cause: Option<Cause>,
     /// The time until the greeting on the next connection succeeded; `None` until then.
+    #[serde(default, with = "millis::some")]
     pub back_after: Option<Duration>,
 }
 
 /// The picture of one link. `T`: what a target is, that is a port that may be connected to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture<T> {
     /// The bridge machine's state, or [`RESTING`].
-    pub state: &'static str,
+    #[serde(deserialize_with = "state")]
+    pub state: Label,
     /// What callers may expect of the link.
     pub availability: Availability,
     /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
     /// Since when the link has been in this state.
+    #[serde(with = "age")]
     pub since: Instant,
     /// The epoch of the greeted connection; `None` while there is none.
     pub epoch: Option<Epoch>,
     /// The target that the link is connected to, or was connected to last.
     pub target: Option<T>,
     /// The process and domain of that target's editor, as far as they are known.
+    #[serde(default)]
     pub editor: EditorIdentity,
     /// The peer at the editor's port that did not answer as the editor; `None` once the editor is greeted, or nothing listens
     /// there any more.
@@ -84,13 +96,20 @@ pub struct Picture<T> {
     /// Number of connections that were greeted so far.
     pub connections: u64,
     /// The last heartbeat and when it arrived; only while an editor is connected that sends heartbeats.
+    #[serde(default, with = "age::second")]
     pub heartbeat: Option<(Heartbeat, Instant)>,
     /// The last outages (times without a connection, after a greeted one ended), oldest first; at most [`OUTAGES_MAX`].
+    #[serde(default)]
     pub outages: VecDeque<Outage>,
 }
 
 /// The state of a link whose actors failed too often, until they start again.
 pub const RESTING: &str = "resting";
+
+/// Reads the state of a picture. What is said of a link depends on it, so one that is not known is an error.
+fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
+    crossing::known(deserializer, State::VARIANTS.iter().copied().chain([RESTING]))
+}
 
 /// What a part of the link reports.
 #[derive(Debug)]

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::calls::Wanted;
 use crate::core::editors::Presence;
 use crate::core::requests::Asked;
@@ -20,7 +22,7 @@ use crate::protocol::mcp::ToolResult;
 /// In one process a session reads the last one. On a carrier on which messages overtake each other, or of several in a row only the last
 /// one comes, a session takes the newest of the process that it speaks with ([`follows`](Self::follows)), and what it must not miss is
 /// counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Rises with each change.
     pub revision: u64,
@@ -41,6 +43,7 @@ pub struct Seen {
     /// The project that was found.
     pub project: Option<PathBuf>,
     /// The projects that fit equally well, if none was found.
+    #[serde(default)]
     pub ambiguous: Vec<PathBuf>,
 }
 

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// The project that a session was started for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Named {
@@ -29,7 +31,7 @@ pub enum Roots {
 }
 
 /// An editor that is connected.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Running {
     /// The project that the editor has open.
     pub project: PathBuf,

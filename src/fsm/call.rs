@@ -4,6 +4,8 @@
 //! that writes a call *claims* it as the last step before the first byte; from then on the call may have run. The call ends with
 //! one verdict. If the editor answers after the client was told "still running", its answer is kept as a late result.
 
+use serde::{Deserialize, Serialize};
+
 use super::cause::{Cause, Loss};
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
@@ -45,7 +47,8 @@ pub enum Group {
 }
 
 /// How a call ended, as reported to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The editor answered, and the tool did not fail.
     Ok,

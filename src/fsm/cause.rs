@@ -1,5 +1,7 @@
 //! Why a call waits, was not executed, or has an unknown outcome. State machines, answers, logs and metrics share these values.
 
+use serde::{Deserialize, Serialize};
+
 /// Why a call waits, or why it was not executed.
 #[derive(
     Debug,
@@ -10,10 +12,13 @@
     Hash,
     PartialOrd,
     Ord,
+    Serialize,
+    Deserialize,
     strum::IntoStaticStr,
     strum::VariantNames,
     strum::VariantArray,
 )]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// The editor is being looked for or connected to for the first time.
@@ -103,7 +108,20 @@ impl Cause {
 }
 
 /// Why the outcome of a call that may have run cannot be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Loss {
     /// The editor reloaded its domain.
@@ -143,7 +161,8 @@ pub enum Return {
 }
 
 /// What callers may expect from the link now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Availability {
     /// Connected: calls are sent as the bridge's window allows.
     Open,

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
@@ -29,6 +30,7 @@ use crate::core::router::Running;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
+use crate::protocol::crossing::millis;
 use crate::protocol::dialect::Dialect;
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::mcp::{Catalogue, Entry, Member};
@@ -62,21 +64,25 @@ pub struct Calling<'c> {
 }
 
 /// How a link stands at one moment: the answer to a question, for people.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkStatus {
     /// What is known of the link.
     pub picture: LinkPicture,
-    /// The last survey; `None` while it is not known which project is wanted.
+    /// The last survey, without the editor's secrets if it comes from another process; `None` while it is not known which project is wanted.
     pub survey: Option<Arc<Survey>>,
     /// The package that connects the editor.
     pub package: Option<serde_json::Value>,
     /// Where the tools come from.
+    #[serde(default)]
     pub source: Source,
     /// How many calls wait.
+    #[serde(default)]
     pub held: usize,
     /// How many calls run.
+    #[serde(default)]
     pub running: usize,
     /// The call that has run longest: its id, its tool, and for how long.
+    #[serde(default, with = "millis::third")]
     pub busy_with: Option<(CallId, Arc<str>, Duration)>,
     /// The session of that call.
     pub busy_for: Option<SessionId>,

@@ -51,7 +51,7 @@ impl fmt::Debug for CallId {
 }
 
 /// The number of one client's session in this process. A number is never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct SessionId(pub u32);
 
 impl SessionId {
@@ -113,7 +113,7 @@ impl RequestKey {
 
 /// The number of one connection to an editor. It rises during the life of the process. A frame, claim or write of one epoch never
 /// affects a call of another epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
 
 impl fmt::Display for Epoch {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::config::PortSource;
 use crate::config::file::ProjectRules;
 use crate::core::user_text;
@@ -12,7 +14,7 @@ use crate::protocol::dialect::{self, Dialect, Expected, ProjectFacts};
 use crate::protocol::policy::Policy;
 
 /// A port that may be connected to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The port on 127.0.0.1.
     pub port: u16,
@@ -22,7 +24,9 @@ pub struct Target {
     pub project: Option<PathBuf>,
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
-    /// The identity that the editor must confirm, if the dialect can check it.
+    /// The identity that the editor must confirm, if the dialect can check it. It may hold the editor's token, so it does
+    /// not cross to another process: a target that came from there may be shown, but must not be connected to.
+    #[serde(skip)]
     pub expected: Option<Expected>,
     /// The dialect of the editor.
     pub dialect: &'static dyn Dialect,
@@ -31,7 +35,7 @@ pub struct Target {
 }
 
 /// A port that is not connected to, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
     /// The port.
     pub port: u16,
@@ -43,14 +47,17 @@ pub struct Listed {
     pub why: String,
 }
 
-/// The result of a survey.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of a survey. One that came from another process lacks the secrets ([`Target::expected`]): it may be shown,
+/// and a link that is to connect makes its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// The project that is meant, if there is exactly one.
     pub project: Option<PathBuf>,
     /// The projects that fit equally well, if there are several: then none of them is chosen.
+    #[serde(default)]
     pub ambiguous: Vec<PathBuf>,
     /// The names of the dialects, if the project has packages of several of them: then none of them is chosen.
+    #[serde(default, deserialize_with = "packages")]
     pub packages: Vec<&'static str>,
     /// The dialect of the editor, according to the project's files; a fallback if they name none.
     pub dialect: &'static dyn Dialect,
@@ -59,15 +66,25 @@ pub struct Survey {
     /// The rules of the project's own configuration file. They can only restrict what the user's rules allow.
     pub rules: ProjectRules,
     /// The ports that may be connected to, the best one first.
+    #[serde(default)]
     pub targets: Vec<Target>,
     /// Ports that may not be connected to.
+    #[serde(default)]
     pub listed: Vec<Listed>,
     /// What the editor's process and lock files show.
     pub evidence: Evidence,
     /// Whether the process lacked file descriptors during the survey, so that it may have missed something.
+    #[serde(default)]
     pub starved: bool,
     /// Whether the survey failed because of a bug of ours. In that case it says nothing about the project.
+    #[serde(default)]
     pub failed: bool,
+}
+
+/// Reads names of dialects.
+fn packages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static str>, D::Error> {
+    let dialects: Vec<&'static dyn Dialect> = Deserialize::deserialize(deserializer)?;
+    Ok(dialects.into_iter().map(Dialect::name).collect())
 }
 
 /// How well the owner of a port is known.

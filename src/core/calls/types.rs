@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+use strum::VariantNames as _;
 use tokio::time::Instant;
 
-use crate::fsm::call::Verdict;
+use crate::core::age;
+use crate::fsm::call::{State, Verdict};
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
+use crate::protocol::crossing::{self, Label};
 use crate::protocol::dialect::{EditorAnswer, Heartbeat, JournalKey, Recovery};
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile, ProtocolVersion};
@@ -268,27 +272,39 @@ pub enum ClaimRefused {
 }
 
 /// A call as `holdfast_calls` and `holdfast_result` show it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The call.
     pub id: CallId,
     /// The call's tool.
     pub tool: Arc<str>,
     /// The label of the call's state.
-    pub state: &'static str,
+    #[serde(deserialize_with = "state")]
+    pub state: Label,
     /// How the call ended, if it has ended.
     pub verdict: Option<Verdict>,
     /// The cause that the call waits for, while it is held.
     pub waits_for: Option<Cause>,
     /// When the call was accepted.
+    #[serde(with = "age")]
     pub accepted: Instant,
     /// When the call was sent, if it was.
+    #[serde(default, with = "age::some")]
     pub sent: Option<Instant>,
     /// When the client was answered, or when the call ended without an answer.
+    #[serde(default, with = "age::some")]
     pub ended: Option<Instant>,
     /// Whether the answer is the editor's refusal, so that the call did not run.
+    #[serde(default)]
     pub unrun: bool,
+    /// Only for the ledger that keeps the result. Another process asks that ledger ([`Lookup`]) and has `None` here.
+    #[serde(skip)]
     pub(super) late: Late,
+}
+
+/// Reads the state of a record, which is only shown.
+fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
+    crossing::shown(deserializer, State::VARIANTS.iter().copied())
 }
 
 /// Why the result of an ended call is kept.
@@ -301,8 +317,9 @@ pub enum Keep {
     Written,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Late {
+    #[default]
     None,
     /// The late result has arrived and is about to be kept.
     Rendering,
@@ -311,7 +328,8 @@ pub(super) enum Late {
 }
 
 /// The result of looking up a call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lookup {
     /// No such call is on record.
     Unknown,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
@@ -68,7 +70,8 @@ pub enum Timer {
 }
 
 /// What is known of the editor's process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sign {
     /// The process is alive.
     Alive,
@@ -79,7 +82,7 @@ pub enum Sign {
 }
 
 /// What files and processes show about the editor, in addition to the socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Evidence {
     /// The state of the editor's process.
     pub editor: Sign,
@@ -88,8 +91,10 @@ pub struct Evidence {
     /// Whether the editor's package announces a reload or an end; `None` if unknown.
     pub announces: Option<bool>,
     /// Whether the project's files name no package that holdfast speaks to.
+    #[serde(default)]
     pub unpackaged: bool,
     /// Whether the user named a port, so that what is met there says more than the files.
+    #[serde(default)]
     pub port_named: bool,
 }
 

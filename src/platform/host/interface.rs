@@ -56,13 +56,15 @@ pub struct Process {
 }
 
 /// The process that listens on a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// The pid of the process.
     pub pid: u32,
     /// The name of its executable.
     pub name: String,
-    /// Its command line; empty if the system does not report it.
+    /// Its command line; empty if the system does not report it. It may hold secrets of that program, so it does not cross
+    /// to another process, and is empty there.
+    #[serde(skip)]
     pub command_line: Vec<String>,
 }
 

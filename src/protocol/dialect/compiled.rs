@@ -10,20 +10,23 @@ use crate::limits::resources::{COMPILE_ISSUE_MAX_BYTES, COMPILE_ISSUES_MAX};
 use crate::protocol::text::cut_with_ellipsis;
 
 /// What the compiler said of the scripts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The number of errors.
     pub error_count: u64,
     /// The number of warnings, if the editor says it.
     pub warning_count: Option<u64>,
     /// The errors, at most [`COMPILE_ISSUES_MAX`].
+    #[serde(default)]
     pub errors: Vec<Issue>,
     /// The warnings, at most [`COMPILE_ISSUES_MAX`].
+    #[serde(default)]
     pub warnings: Vec<Issue>,
 }
 
 /// A message of the compiler. Each text has at most [`COMPILE_ISSUE_MAX_BYTES`] bytes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Issue {
     /// The message.
     pub message: String,

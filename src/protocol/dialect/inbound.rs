@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Wreck;
+use crate::protocol::crossing::millis;
 use crate::protocol::ids::CallId;
 
 /// A message from the editor.
@@ -128,7 +130,8 @@ pub enum EditorEvent {
 }
 
 /// The state that an editor reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::EnumString)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr, strum::EnumString)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum EditorState {
     /// Nothing special.
@@ -142,25 +145,32 @@ pub enum EditorState {
     /// About to quit.
     Stopping,
     /// A state that holdfast does not know.
+    #[serde(other)]
     Unknown,
 }
 
 /// The condition of an editor. A thread other than its main thread reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heartbeat {
     /// The state that the editor reports.
     pub state: EditorState,
     /// Time since the editor's last frame. If it grows while no call runs, the editor imports, compiles or shows a modal dialog.
+    #[serde(with = "millis")]
     pub frame_age: Duration,
     /// Whether the editor has the keyboard focus.
+    #[serde(default)]
     pub focused: bool,
     /// Whether the editor imports assets.
+    #[serde(default)]
     pub importing: bool,
     /// Whether the last compilation had errors.
+    #[serde(default)]
     pub compile_errors: bool,
     /// Number of calls that wait for the main thread, of all clients.
+    #[serde(default)]
     pub queued: u32,
     /// Number of calls that run, of all clients.
+    #[serde(default)]
     pub running: u32,
 }
 

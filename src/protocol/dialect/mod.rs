@@ -44,6 +44,9 @@ pub use self::wreck::{Wreck, WreckPart};
 pub use holdfast::UnreadableCalls;
 pub use other_names::{OtherArgument, OtherName, names_elsewhere, translated};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Dialects that a project may use, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];
 
@@ -64,4 +67,23 @@ pub const ULOOP: Dialects = &[&uloop::Uloop];
 /// The dialect to use if the project's files name none: the last one, because it needs no file.
 pub fn fallback(dialects: Dialects) -> &'static dyn Dialect {
     dialects.last().copied().unwrap_or(&uloop::Uloop)
+}
+
+/// The dialect with this name.
+pub fn named(name: &str) -> Option<&'static dyn Dialect> {
+    ALL.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// A dialect crosses to another process as its name.
+impl Serialize for dyn Dialect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static dyn Dialect {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        named(&name).ok_or_else(|| D::Error::custom(format_args!("unknown dialect {name:?}")))
+    }
 }

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::protocol::crossing::UNKNOWN;
+
 /// A file of a Unity project with facts about its editor. Paths are relative to the project root, with `/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectFile {
@@ -63,7 +67,8 @@ impl Unreadable {
 pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 
 /// What a project's files say about its editor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ProjectFacts {
     /// Whether the package is part of the project, according to the files.
     pub installed: bool,
@@ -71,7 +76,9 @@ pub struct ProjectFacts {
     pub by_record: bool,
     /// The package's version, if the files name it.
     pub package_version: Option<String>,
-    /// The port that the package is set to, and the file that names it.
+    /// The port that the package is set to, and the file that names it. Only the port crosses to another process: there
+    /// the file is [`UNKNOWN`].
+    #[serde(serialize_with = "port_alone", deserialize_with = "port_of_unknown")]
     pub port: Option<(u16, &'static str)>,
     /// The process id of the project's editor.
     pub editor_pid: Option<u32>,
@@ -80,7 +87,9 @@ pub struct ProjectFacts {
     pub other_pid: Option<u32>,
     /// The Unity version of the editor.
     pub editor_version: Option<String>,
-    /// The identity that the editor must have to be called.
+    /// The identity that the editor must have to be called. It may hold the editor's token, so it does not cross to another
+    /// process: `None` there does not say that nothing is expected.
+    #[serde(skip)]
     pub expected: Option<Expected>,
     /// What the editor is doing, according to lock files or its own record.
     pub activity: Option<Activity>,
@@ -88,7 +97,17 @@ pub struct ProjectFacts {
     pub problems: Vec<String>,
 }
 
-/// The identity that an editor must have to be called.
+type NamedPort = Option<(u16, &'static str)>;
+
+fn port_alone<S: Serializer>(port: &NamedPort, serializer: S) -> Result<S::Ok, S::Error> {
+    port.map(|(port, _)| port).serialize(serializer)
+}
+
+fn port_of_unknown<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NamedPort, D::Error> {
+    Ok(Option::deserialize(deserializer)?.map(|port| (port, UNKNOWN)))
+}
+
+/// The identity that an editor must have to be called. It never crosses to another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Sent with each call. An editor refuses a call that is meant for another editor.
@@ -138,7 +157,8 @@ impl std::fmt::Debug for Secret {
 }
 
 /// What an editor is doing, according to its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Activity {
     /// Compiling scripts.
