@@ -1,6 +1,6 @@
-//! Points in time that cross to another process as JSON. The processes have no clock in common, so a point in time crosses
-//! as its age in milliseconds, and becomes a point in time of the reader's clock. What a message takes on its way makes it
-//! younger.
+//! Points in time that cross to another process as JSON. The processes have no clock in common, so a point in time
+//! crosses as its age in milliseconds, and becomes a point in time of the reader's clock. The time that a message takes
+//! on its way is not counted.
 //!
 //! This is the only file of `core` that asks for the time: serde hands no moment to those who write and read.
 

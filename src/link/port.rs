@@ -68,7 +68,8 @@ pub struct Calling<'c> {
 pub struct LinkStatus {
     /// What is known of the link.
     pub picture: LinkPicture,
-    /// The last survey, without the editor's secrets if it comes from another process; `None` while it is not known which project is wanted.
+    /// The last survey, without the editor's secrets if it comes from another process; `None` while it is not known
+    /// which project is wanted.
     pub survey: Option<Arc<Survey>>,
     /// The package that connects the editor.
     pub package: Option<serde_json::Value>,
@@ -446,3 +447,6 @@ impl Ports {
         self.0.own(request)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! Helpers of values that cross to another process as JSON: spans of time and labels. Points in time are in `core::age`.
+//! Helpers of values that cross to another process as JSON: spans of time and labels. Points in time are in
+//! `core::age`.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

@@ -24,8 +24,8 @@ pub struct Target {
     pub project: Option<PathBuf>,
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
-    /// The identity that the editor must confirm, if the dialect can check it. It may hold the editor's token, so it does
-    /// not cross to another process: a target that came from there may be shown, but must not be connected to.
+    /// The identity that the editor must confirm, if the dialect can check it. It may hold the editor's token, so it
+    /// does not cross to another process: a target that came from there may be shown, but must not be connected to.
     #[serde(skip)]
     pub expected: Option<Expected>,
     /// The dialect of the editor.
@@ -47,8 +47,8 @@ pub struct Listed {
     pub why: String,
 }
 
-/// The result of a survey. One that came from another process lacks the secrets ([`Target::expected`]): it may be shown,
-/// and a link that is to connect makes its own.
+/// The result of a survey. One that came from another process lacks the secrets ([`Target::expected`]): it may be
+/// shown, and a link that is to connect makes its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// The project that is meant, if there is exactly one.

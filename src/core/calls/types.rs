@@ -342,3 +342,29 @@ pub enum Lookup {
     /// The call had a result that was kept, which was dropped for its age or size.
     Expired(Record),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_ledger_keeps_of_a_result_stays_with_it() {
+        let now = Instant::now();
+        let late = Late::Kept("{}".into(), now, Keep::Owed);
+        let record = Record {
+            id: CallId::from_random([7; 16]),
+            tool: "compile".into(),
+            state: State::Abandoned.into(),
+            verdict: Some(Verdict::StillRunning),
+            waits_for: None,
+            accepted: now - Duration::from_secs(9),
+            sent: Some(now - Duration::from_secs(8)),
+            ended: Some(now - Duration::from_millis(1)),
+            unrun: false,
+            late,
+        };
+        let back: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
+        assert_eq!(back.late, Late::None);
+        assert_eq!(back, Record { late: Late::None, ..record });
+    }
+}

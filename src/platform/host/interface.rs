@@ -62,8 +62,8 @@ pub struct Owner {
     pub pid: u32,
     /// The name of its executable.
     pub name: String,
-    /// Its command line; empty if the system does not report it. It may hold secrets of that program, so it does not cross
-    /// to another process, and is empty there.
+    /// Its command line; empty if the system does not report it. It may hold secrets of that program, so it does not
+    /// cross to another process, and is empty there.
     #[serde(skip)]
     pub command_line: Vec<String>,
 }

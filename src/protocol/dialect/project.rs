@@ -87,8 +87,8 @@ pub struct ProjectFacts {
     pub other_pid: Option<u32>,
     /// The Unity version of the editor.
     pub editor_version: Option<String>,
-    /// The identity that the editor must have to be called. It may hold the editor's token, so it does not cross to another
-    /// process: `None` there does not say that nothing is expected.
+    /// The identity that the editor must have to be called. It may hold the editor's token, so it does not cross to
+    /// another process: `None` there does not say that nothing is expected.
     #[serde(skip)]
     pub expected: Option<Expected>,
     /// What the editor is doing, according to lock files or its own record.

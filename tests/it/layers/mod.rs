@@ -2,8 +2,9 @@
 //! may write to stdout, how long a file may be, and that no committed file has a path of a developer's machine.
 //!
 //! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and
-//! never await. `core` may keep and compare points in time that it receives, and one file of it turns them into ages. Comments,
-//! string literals and `#[cfg(test)]` items are ignored. Which of our crates a crate may use is checked in its manifest.
+//! never await. `core` may keep and compare points in time that it receives, and one file of it turns them into ages.
+//! Comments, string literals and `#[cfg(test)]` items are ignored. Which of our crates a crate may use is checked in
+//! its manifest.
 
 mod documents;
 mod links;
