@@ -199,7 +199,7 @@ impl SessionActor {
         new: &NewRequest<ReadResource>,
     ) -> Result<Port, Refusal> {
         let said: Vec<String> = new.call.editor.iter().cloned().collect();
-        match choose(route, scope, &self.seat.links.known(), &said) {
+        match choose(route, scope, || self.seat.links.known(), &said) {
             Choice::Routed => Ok(here.clone()),
             Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {

@@ -96,9 +96,8 @@ impl SessionActor {
 
     /// Moves the session to where the router leads.
     fn follow(&self, state: &mut State) {
-        let running = self.seat.links.running();
-        let of_others = !self.seat.links.is_for_one();
-        let heading = self.seat.client.meant(|meant| meant.heading(&running, of_others, Instant::now()));
+        let (running, of_others) = (|| self.seat.links.running(), !self.seat.links.is_for_one());
+        let heading = self.seat.client.meant(|meant| meant.heading(running, of_others));
         if !matches!(heading.route, Route::Among(_)) {
             state.union = None;
         }
