@@ -135,8 +135,8 @@ pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Port)> {
 pub fn snapshot(seat: &Seat) -> Value {
     let own = seat.tools();
     let mut snapshot = own.snapshot();
-    let (running, of_others) = (seat.links.running(), !seat.links.is_for_one());
-    let heading = seat.client.meant(|meant| meant.heading(&running, of_others, Instant::now()));
+    let of_others = !seat.links.is_for_one();
+    let heading = seat.client.meant(|meant| meant.heading(|| seat.links.running(), of_others));
     if !matches!(heading.route, Route::Among(_)) {
         return snapshot;
     }

@@ -85,7 +85,7 @@ pub struct State {
     /// The catalogue that the client was last told of. It need not be told twice.
     announced: Option<Arc<mcp::Catalogue>>,
     /// Where the session's requests go, as last found out; `None` before that.
-    heading: Option<Heading>,
+    heading: Option<Arc<Heading>>,
     /// The union of several editors' tools as last made, with what it was made of.
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
 }
@@ -428,7 +428,8 @@ impl SessionActor {
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let calls = self.take_unrouted(state).into_iter().chain(state.call.take()).map(|new| new.asked);
+        let calls: Vec<NewRequest> = self.take_unrouted(state).collect();
+        let calls = calls.into_iter().chain(state.call.take()).map(|new| new.asked);
         let offers = state.unrouted_offers.drain(..).chain(state.offer.take()).map(|new| new.asked);
         let pending = state.lists.drain(..).chain(calls).chain(offers).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);

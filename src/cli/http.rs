@@ -261,7 +261,7 @@ impl<S: Spawn> Hub for Served<S> {
             };
         }
         self.look_around().await;
-        match choose(&Route::Nobody(Vec::new()), &Scope::All, &self.known(), &[name.to_owned()]) {
+        match choose(&Route::Nobody(Vec::new()), &Scope::All, || self.known(), &[name.to_owned()]) {
             // Calls to a closed editor say so themselves.
             Choice::Editor(project) | Choice::Refused(Refusal::Away { project, .. }) => Ok(project),
             Choice::Refused(refusal) => Err(user_text::url_refused(&refusal)),

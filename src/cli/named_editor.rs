@@ -20,7 +20,7 @@ pub fn project_of(name: &str, state_dir: Option<&Path>) -> Result<PathBuf, Strin
         return Err("--editor finds no editor, as there is no state folder; name the project with --project".to_owned());
     };
     let known = known(state);
-    match choose(&Route::Nobody(Vec::new()), &Scope::All, &known, &[name.to_owned()]) {
+    match choose(&Route::Nobody(Vec::new()), &Scope::All, || known.clone(), &[name.to_owned()]) {
         Choice::Editor(project) => Ok(project),
         Choice::Refused(Refusal::Ambiguous { fits, .. }) => {
             Err(format!("--editor {name} fits several projects; name one of them in full: {}", fits.join(", ")))

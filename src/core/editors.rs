@@ -46,10 +46,10 @@ pub enum Scope {
 
 impl Scope {
     /// Derives the scope from what a session says about where it works. `seen`: all projects that were found in its roots so far.
-    pub fn of(named: &Named, roots: &Roots, seen: &[PathBuf]) -> Self {
+    pub fn of(named: Named<'_>, roots: Roots<'_>, seen: &[PathBuf]) -> Self {
         match (named, roots) {
-            (Named::Project(project), _) => Self::Only(vec![project.clone()]),
-            (Named::Port(project), _) => Self::Only(project.iter().cloned().collect()),
+            (Named::Project(project), _) => Self::Only(vec![project.to_path_buf()]),
+            (Named::Port(project), _) => Self::Only(project.into_iter().map(Path::to_path_buf).collect()),
             (Named::Missing, _) | (Named::None, Roots::Awaited) => Self::Only(Vec::new()),
             (Named::None, Roots::Hold(found)) => {
                 let others = seen.iter().filter(|project| !found.contains(project));
@@ -160,9 +160,14 @@ pub fn named(scope: &Scope, known: &[Known]) -> Vec<(String, Known)> {
     named
 }
 
-/// Chooses the editor for a call. `said`: the names in the call.
-pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) -> Choice {
-    let named = named(scope, known);
+/// Chooses the editor for a call. `said`: the names in the call. `known` is called only if the choice depends on it: for most calls
+/// it does not.
+pub fn choose(route: &Route, scope: &Scope, known: impl FnOnce() -> Vec<Known>, said: &[String]) -> Choice {
+    if said.is_empty() && !matches!(route, Route::Among(_)) {
+        return Choice::Routed;
+    }
+    let known = known();
+    let named = named(scope, &known);
     let open = || {
         let open = named.iter().filter(|(_, known)| known.editor == Presence::Open);
         open.map(|(name, _)| name.clone()).collect::<Vec<_>>()
@@ -193,10 +198,7 @@ pub fn choose(route: &Route, scope: &Scope, known: &[Known], said: &[String]) ->
         }
     }
     let Some((name, known)) = meant else {
-        return match route {
-            Route::Among(_) => Choice::Refused(Refusal::Unnamed { editors: open() }),
-            Route::To(_) | Route::Port(_) | Route::Wait | Route::Nobody(_) => Choice::Routed,
-        };
+        return Choice::Refused(Refusal::Unnamed { editors: open() });
     };
     if route.leads_to(&known.project) {
         Choice::Routed

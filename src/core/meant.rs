@@ -117,33 +117,29 @@ impl Meant {
         if self.seen.0 == self.generation { &self.seen.1 } else { &[] }
     }
 
-    /// Returns the projects that the last survey found with what the client says now, if they were several.
-    pub fn several(&self) -> Option<Vec<PathBuf>> {
-        let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
-        found.map(|(_, projects, _)| projects.clone()).filter(|projects| projects.len() > 1)
+    /// Returns the projects that the last survey found with what the client says now, and the time of its result. `None` if there was
+    /// no such survey.
+    fn found_now(&self) -> Option<(&[PathBuf], Instant)> {
+        let (generation, projects, at) = self.found.as_ref()?;
+        (*generation == self.generation).then_some((projects, *at))
     }
 
-    /// Returns the input of the router, and whether a survey is needed first. It is needed if the session has a named project,
-    /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
-    /// and is old: [`ROUTE_LOOK_EVERY`], or for none that was found what [`look_every`](Self::look_every) says.
-    fn question(&self, now: Instant) -> (Named, Roots, bool) {
+    /// Returns the projects that the last survey found with what the client says now, if they were several.
+    pub fn several(&self) -> Option<Vec<PathBuf>> {
+        self.found_now().map(|(projects, _)| projects.to_vec()).filter(|projects| projects.len() > 1)
+    }
+
+    /// Returns the input of the router.
+    fn question(&self) -> (Named<'_>, Roots<'_>) {
         if let Some(project) = self.named.as_ref().filter(|_| self.is_settled) {
-            return (Named::Project(project.clone()), Roots::None, false);
+            return (Named::Project(project), Roots::None);
         }
-        let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
-        let stale = found.is_none_or(|(_, projects, at)| match projects.len() {
-            // The port is used meanwhile.
-            0 if self.at_port => now.saturating_duration_since(*at) >= ROUTE_LOOK_EVERY,
-            0 => now.saturating_duration_since(*at) >= self.look_every,
-            1 => false,
-            _ => now.saturating_duration_since(*at) >= ROUTE_LOOK_EVERY,
-        });
-        let found = found.map(|(_, projects, _)| projects.clone());
-        let named = match (&self.named, found.as_deref()) {
-            (_, Some([project])) if self.at_port => Named::Port(Some(project.clone())),
+        let found = self.found_now().map(|(projects, _)| projects);
+        let named = match (&self.named, found) {
+            (_, Some([project])) if self.at_port => Named::Port(Some(project)),
             _ if self.at_port => Named::Port(None),
             (None, _) => Named::None,
-            (Some(_), Some([project])) => Named::Project(project.clone()),
+            (Some(_), Some([project])) => Named::Project(project),
             (Some(_), _) => Named::Missing,
         };
         let roots = match (&self.roots, found) {
@@ -154,39 +150,47 @@ impl Meant {
             (Some(_), None) => Roots::Awaited,
             (Some(_), Some(found)) => Roots::Hold(found),
         };
-        (named, roots, self.says_something() && stale)
+        (named, roots)
     }
 
-    /// Whether a survey is needed before it is known where the session's requests go.
+    /// Whether a survey is needed before it is known where the session's requests go. It is needed if the session has a named project,
+    /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
+    /// and is old: [`ROUTE_LOOK_EVERY`], or for none that was found what [`look_every`](Self::look_every) says.
     pub fn needs_a_look(&self, now: Instant) -> bool {
-        self.question(now).2
+        let is_old = |(projects, at): (&[PathBuf], Instant)| match projects.len() {
+            0 if !self.at_port => now.saturating_duration_since(at) >= self.look_every,
+            1 => false,
+            // Also if none was found for a port: the port is used meanwhile.
+            _ => now.saturating_duration_since(at) >= ROUTE_LOOK_EVERY,
+        };
+        !self.is_settled && self.says_something() && self.found_now().is_none_or(is_old)
     }
 
     /// Returns the projects that are the session's choice, if its client's roots hold several.
-    pub fn choice(&self, now: Instant) -> Vec<PathBuf> {
-        match self.question(now) {
-            (Named::None, Roots::Hold(found), _) if found.len() > 1 => found,
+    pub fn choice(&self) -> Vec<PathBuf> {
+        match self.question() {
+            (Named::None, Roots::Hold(found)) if found.len() > 1 => found.to_vec(),
             _ => Vec::new(),
         }
     }
 
     /// Whether it depends on more than one editor where the session's requests go.
-    pub fn depends_on_others(&self, now: Instant) -> bool {
-        match self.question(now) {
-            (Named::None, Roots::None, _) => true,
-            (Named::None, Roots::Hold(found), _) => found.len() > 1,
+    pub fn depends_on_others(&self) -> bool {
+        match self.question() {
+            (Named::None, Roots::None) => true,
+            (Named::None, Roots::Hold(found)) => found.len() > 1,
             _ => false,
         }
     }
 
     /// Decides where the session's requests go, while these editors run. `of_others`: whether other sessions may have connected them.
     /// Otherwise all of them are of this session's own projects, and what it says no more is none of them.
-    pub fn heading(&self, running: &[Running], of_others: bool, now: Instant) -> Heading {
-        let (named, roots, _) = self.question(now);
-        if !of_others && (&named, &roots) == (&Named::None, &Roots::None) {
+    pub fn heading(&self, running: impl FnOnce() -> Vec<Running>, of_others: bool) -> Heading {
+        let (named, roots) = self.question();
+        if !of_others && (named, roots) == (Named::None, Roots::None) {
             return Heading { route: Route::Nobody(Vec::new()), scope: Scope::Only(Vec::new()) };
         }
-        Heading { route: route(&named, &roots, running), scope: Scope::of(&named, &roots, self.seen()) }
+        Heading { route: route(named, roots, running), scope: Scope::of(named, roots, self.seen()) }
     }
 
     /// Returns what the machine must know of a route.

@@ -162,7 +162,7 @@ impl World {
     }
 
     fn follow(&mut self, setting: &Setting) {
-        let heading = self.meant.heading(&self.running(), setting.of_others, self.now());
+        let heading = self.meant.heading(|| self.running(), setting.of_others);
         if heading.route == Route::Wait {
             return;
         }
@@ -302,7 +302,7 @@ impl Model for Setting {
                 if !next.running.remove(&project) {
                     next.running.insert(project);
                 }
-                if next.is_open && next.meant.depends_on_others(next.now()) {
+                if next.is_open && next.meant.depends_on_others() {
                     next.feed(self, &Event::EditorsChanged);
                 }
             }

@@ -4,8 +4,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use super::{NewRequest, SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
@@ -35,7 +33,7 @@ impl SessionActor {
     /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
     /// roots, since no other session may have done so.
     pub(super) fn seek(&self) {
-        let choice = self.seat.client.meant(|meant| meant.choice(Instant::now()));
+        let choice = self.seat.client.meant(|meant| meant.choice());
         for project in choice.iter().take(EDITORS_SOUGHT_MAX) {
             // With too many links some of these editors are not reached. Those that are make the choice.
             if let Ok(link) = self.seat.links.to_project(project)
@@ -99,7 +97,7 @@ impl SessionActor {
 
     /// Follows a change among the editors, if the session depends on more than one of them.
     pub(super) fn editors_changed(&self, state: &mut State) {
-        let depends = self.seat.client.meant(|meant| meant.depends_on_others(Instant::now()));
+        let depends = self.seat.client.meant(|meant| meant.depends_on_others());
         // A session with one project hears of its editor from its link.
         if depends && self.seat.client.handshake().opened {
             self.route(state, &Event::EditorsChanged);
@@ -117,7 +115,7 @@ impl SessionActor {
             Ok(said) => said,
             Err(refusal) => return self.refuse(new, &refusal),
         };
-        match choose(&heading.route, &heading.scope, &self.seat.links.known(), &said) {
+        match choose(&heading.route, &heading.scope, || self.seat.links.known(), &said) {
             Choice::Routed => self.accept(&here, new),
             Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {

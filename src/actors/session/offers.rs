@@ -87,7 +87,7 @@ impl SessionActor {
 
     /// Tells a subscription of changes of the resources from here on, and of one since they were listed.
     pub(super) fn begin_telling_resources(&self, state: &State, subscription: RequestKey) {
-        let offered = self.offered(state.heading.as_ref());
+        let offered = self.offered(state.heading.as_deref());
         let told = self.seat.client.handshake().resources_told;
         if told.is_some_and(|told| *told != *offered) {
             self.seat.client.outbox.list_changed(List::Resources, Some(subscription));
@@ -99,7 +99,7 @@ impl SessionActor {
     pub(super) fn announce_resources(&self, state: &State) {
         // A client that has not asked for them knows nothing that could be out of date.
         let Some(told) = self.seat.client.handshake().resources_told else { return };
-        let offered = self.offered(state.heading.as_ref());
+        let offered = self.offered(state.heading.as_deref());
         if *told != *offered && self.announce(List::Resources) {
             self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
         }
@@ -199,7 +199,7 @@ impl SessionActor {
         new: &NewRequest<ReadResource>,
     ) -> Result<Port, Refusal> {
         let said: Vec<String> = new.call.editor.iter().cloned().collect();
-        match choose(route, scope, &self.seat.links.known(), &said) {
+        match choose(route, scope, || self.seat.links.known(), &said) {
             Choice::Routed => Ok(here.clone()),
             Choice::Editor(project) => match self.seat.links.to_project(&project) {
                 Ok(link) => {

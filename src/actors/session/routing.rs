@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::vec::Drain;
 
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
@@ -96,9 +97,8 @@ impl SessionActor {
 
     /// Moves the session to where the router leads.
     fn follow(&self, state: &mut State) {
-        let running = self.seat.links.running();
-        let of_others = !self.seat.links.is_for_one();
-        let heading = self.seat.client.meant(|meant| meant.heading(&running, of_others, Instant::now()));
+        let (running, of_others) = (|| self.seat.links.running(), !self.seat.links.is_for_one());
+        let heading = Arc::new(self.seat.client.meant(|meant| meant.heading(running, of_others)));
         if !matches!(heading.route, Route::Among(_)) {
             state.union = None;
         }
@@ -128,7 +128,7 @@ impl SessionActor {
                 self.nowhere(Survey { project: None, ambiguous, targets: Vec::new(), ..found }, shown)
             }
         };
-        state.heading = Some(heading.clone());
+        state.heading = Some(Arc::clone(&heading));
         let way_of_it = self.seat.client.meant(|meant| meant.way(&heading.route));
         self.route(state, &Event::Routed(way_of_it));
         self.go(state, &way, &heading);
@@ -364,9 +364,10 @@ impl SessionActor {
         link
     }
 
-    /// Removes and returns the calls that wait until their link is known.
-    pub(super) fn take_unrouted(&self, state: &mut State) -> Vec<NewRequest> {
+    /// Removes and returns the calls that wait until their link is known. Their place in memory is kept: almost every call is put
+    /// there for a moment.
+    pub(super) fn take_unrouted<'s>(&self, state: &'s mut State) -> Drain<'s, NewRequest> {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
-        std::mem::take(&mut state.unrouted)
+        state.unrouted.drain(..)
     }
 }

@@ -48,7 +48,7 @@ fn every_name_leads_to_its_own_editor_and_so_does_a_longer_one() {
     let all: Vec<PathBuf> = known.iter().map(|known| known.project.clone()).collect();
     for (name, project) in names(&all).into_iter().zip(&all) {
         for name in [name, project.display().to_string(), format!("{}/", project.display())] {
-            let chosen = choose(&route, &Scope::All, &known, std::slice::from_ref(&name));
+            let chosen = choose(&route, &Scope::All, || known.to_vec(), std::slice::from_ref(&name));
             assert_eq!(chosen, Choice::Editor(project.clone()), "{name}");
         }
     }
@@ -88,9 +88,12 @@ fn a_name_that_is_not_certain_is_refused_with_its_own_reason() {
         (&["a/Castle", "Forest"], Refusal::Twice { names: ["a/Castle".into(), "Forest".into()] }),
     ];
     for (said, refusal) in rows {
-        assert_eq!(choose(&route, &Scope::All, &known, &say(said)), Choice::Refused(refusal), "{said:?}");
+        assert_eq!(choose(&route, &Scope::All, || known.to_vec(), &say(said)), Choice::Refused(refusal), "{said:?}");
     }
-    assert_eq!(choose(&route, &Scope::All, &known, &say(&["Forest", "/b/Forest"])), Choice::Editor(path("/b/Forest")));
+    assert_eq!(
+        choose(&route, &Scope::All, || known.to_vec(), &say(&["Forest", "/b/Forest"])),
+        Choice::Editor(path("/b/Forest"))
+    );
 }
 
 /// Every combination of a route, a scope, what runs and what a call says, with two projects.
@@ -123,7 +126,7 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
                     count += 1;
                     let known = [(a, first), (b, second)].map(|(at, editor)| Known { project: path(at), editor });
                     let given = format!("{scope:?} {route:?} {said:?} {known:?}");
-                    match choose(route, scope, &known, &say(said)) {
+                    match choose(route, scope, || known.to_vec(), &say(said)) {
                         Choice::Editor(project) => {
                             let name = project.file_name().unwrap().to_str().unwrap();
                             assert!(!said.is_empty() && said.iter().all(|said| *said == name), "{given}");
@@ -157,22 +160,23 @@ fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
 
 #[test]
 fn a_session_uses_what_it_was_started_for_or_its_roots_and_else_every_editor() {
+    let (b, both) = (paths(&["/b"]), paths(&["/a", "/b"]));
     let rows = [
-        (Named::Project(path("/a")), Roots::Hold(paths(&["/b"])), Scope::Only(paths(&["/a"]))),
+        (Named::Project(Path::new("/a")), Roots::Hold(&b), Scope::Only(paths(&["/a"]))),
         (Named::Missing, Roots::None, Scope::Only(Vec::new())),
         (Named::None, Roots::Awaited, Scope::Only(Vec::new())),
-        (Named::None, Roots::Hold(Vec::new()), Scope::Only(Vec::new())),
-        (Named::None, Roots::Hold(paths(&["/a", "/b"])), Scope::Only(paths(&["/a", "/b"]))),
+        (Named::None, Roots::Hold(&[]), Scope::Only(Vec::new())),
+        (Named::None, Roots::Hold(&both), Scope::Only(paths(&["/a", "/b"]))),
         (Named::None, Roots::None, Scope::All),
     ];
     for (named, roots, scope) in rows {
-        assert_eq!(Scope::of(&named, &roots, &[]), scope, "{named:?} {roots:?}");
+        assert_eq!(Scope::of(named, roots, &[]), scope, "{named:?} {roots:?}");
     }
     // Of several projects in the roots one editor runs: the others are still the session's.
     let seen = paths(&["/b", "/a"]);
-    let scope = |named: &Named, roots: &[&str]| Scope::of(named, &Roots::Hold(paths(roots)), &seen);
-    assert_eq!(scope(&Named::None, &["/a"]), Scope::Only(paths(&["/a", "/b"])));
-    assert_eq!(scope(&Named::Project(path("/c")), &["/a"]), Scope::Only(paths(&["/c"])));
+    let scope = |named: Named<'_>, roots: &[&str]| Scope::of(named, Roots::Hold(&paths(roots)), &seen);
+    assert_eq!(scope(Named::None, &["/a"]), Scope::Only(paths(&["/a", "/b"])));
+    assert_eq!(scope(Named::Project(Path::new("/c")), &["/a"]), Scope::Only(paths(&["/c"])));
 }
 
 #[test]
@@ -182,7 +186,7 @@ fn a_project_that_a_session_may_not_use_changes_none_of_its_names() {
     let route = Route::Among(paths(&["/a/Castle"]));
     let listed: Vec<String> = named(&scope, &known).into_iter().map(|(name, _)| name).collect();
     assert_eq!(listed, ["Castle", "Harbour"]);
-    let chosen = |name: &str| choose(&route, &scope, &known, &say(&[name]));
+    let chosen = |name: &str| choose(&route, &scope, || known.to_vec(), &say(&[name]));
     assert_eq!(chosen("Castle"), Choice::Editor(path("/a/Castle")));
     assert_eq!(chosen("Harbour"), Choice::Editor(path("/c/Harbour")), "it was not looked for yet");
     let editors = || say(&["Castle"]);
