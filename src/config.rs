@@ -154,7 +154,7 @@ impl Config {
 
     /// Returns the profile for answers in this version of the protocol to the client with this name.
     pub fn profile_of(&self, version: ProtocolVersion, name: &str) -> ClientProfile {
-        ClientProfile { version, client: self.traits_of(name), audience: self.audience }
+        ClientProfile { version, client: self.traits_of(name), audience: self.audience, whole: self.whole_results }
     }
 
     /// Returns the traits of the client with this name, with the user's settings applied.

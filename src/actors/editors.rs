@@ -24,19 +24,23 @@ use crate::storage::catalogue_file::{self, Head};
 
 /// Answers `holdfast_editors`. `not_listed`: the tools that the client's limit keeps out of its list.
 pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
-    let (seat, own) = (seat.clone(), seat.tools());
-    tasks.spawn(async move {
-        let on_disk = known_on_disk(&seat.env).await;
+    let (seat, own, links, env) = (seat.clone(), seat.tools(), seat.links.clone(), Arc::clone(&seat.env));
+    let answer = move |on_disk| {
         let mut told = editors(&seat, &route, &scope, on_disk);
         if let (Value::Object(told), [_, ..]) = (&mut told, not_listed.as_slice()) {
             told.insert("tools_not_listed".to_owned(), json!(not_listed));
         }
         own.answer(asked, of_value(&told));
-    });
+    };
+    // Of a hub's links, the hub has told which folders there are.
+    if let Some(standings) = links.standings() {
+        return answer(standings.on_disk.clone().unwrap_or_default());
+    }
+    tasks.spawn(async move { answer(known_on_disk(&env).await) });
 }
 
 /// The projects whose tools are on disk, if their folders still exist. Empty if there is no folder for them.
-async fn known_on_disk(env: &Environment) -> Vec<Head> {
+pub(super) async fn known_on_disk(env: &Environment) -> Vec<Head> {
     let Some(folder) = env.config.state_dir.clone() else { return Vec::new() };
     let host = Arc::clone(&env.host);
     let read = crate::platform::host::run(&*env.host, move || {
@@ -72,7 +76,6 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
         let status = link.status();
         let (view, project) = (status.picture, link.leads_to());
         let is_chosen = |choice: &&Vec<PathBuf>| choice.iter().any(|one| Some(one.as_path()) == project);
-        let on_it = link.sessions().iter().filter(|client| !client.id.is_post()).count();
         let mut told = json!({
             "name": name,
             "project": project.map(|project| clean(&project.display().to_string())),
@@ -81,7 +84,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
             "state": away(link).map_or(view.state, <&str>::from),
             "ready": view.availability == Availability::Open,
             "why": view.availability.cause().map(<&str>::from),
-            "clients": on_it + choices.iter().filter(is_chosen).count(),
+            "clients": link.clients() + choices.iter().filter(is_chosen).count(),
             "own": own,
             "may_use": may_use,
         });
@@ -115,14 +118,17 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
 }
 
 /// The projects of each session that may use several editors. Such a session is on a link of its own.
-fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
+pub(super) fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
     let links = seat.links.all();
     let nowhere = links.iter().filter(|link| *link.place() == Place::Nowhere);
     let survey = |link: &Port| {
         let several = !link.published().catalogue.editors().is_empty();
         several.then(|| link.seen().ambiguous)
     };
-    nowhere.filter_map(survey).collect()
+    let of_port =
+        seat.links.sessions().local().into_iter().map(|client| client.choice()).filter(|choice| !choice.is_empty());
+    let of_others = seat.links.standings().map(|standings| standings.choices.clone()).unwrap_or_default();
+    nowhere.filter_map(survey).chain(of_port).chain(of_others).collect()
 }
 
 /// Returns the names and links of the editors that a session may use, in the order of the names.
@@ -137,13 +143,17 @@ pub fn snapshot(seat: &Seat) -> Value {
     let mut snapshot = own.snapshot();
     let of_others = !seat.links.is_for_one();
     let heading = seat.client.meant(|meant| meant.heading(|| seat.links.running(), of_others));
-    if !matches!(heading.route, Route::Among(_)) {
-        return snapshot;
-    }
-    if let (Value::Object(members), Value::Object(status)) = (&mut snapshot, status(seat, &own, &heading.scope)) {
+    // The session of another process says itself what it has a choice of.
+    let choice = seat.client.choice();
+    let scope = match (&heading.route, seat.client.speaks_port) {
+        (Route::Among(_), false) => heading.scope.clone(),
+        (_, true) if !choice.is_empty() => Scope::Only(choice),
+        _ => return snapshot,
+    };
+    if let (Value::Object(members), Value::Object(status)) = (&mut snapshot, status(seat, &own, &scope)) {
         members.extend(status);
     }
-    for (_, link) in usable(seat, &heading.scope) {
+    for (_, link) in usable(seat, &scope) {
         let of_link = seat.tools_on(&link).calls_snapshot();
         let calls = &mut snapshot["calls"];
         calls["open_count"] = json!(

@@ -8,7 +8,8 @@
 //! │ ├ bridge
 //! │ └ push
 //! └ gateway            one-for-one, 3 ends in 60 s; one for each session
-//!   └ session          (relay, while a hub serves the session)
+//!   └ session          (port, for the session of another process that uses this hub)
+//! attachment           one-for-one, 3 ends in 60 s; while a hub has the links of the session over stdin and stdout
 //! ```
 //!
 //! A link is one failure unit: its actors depend on each other's state, so they start and stop together. Its ledger, its records and
@@ -25,8 +26,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use super::attachment::{AttachmentActor, HubSeat};
 use super::parts;
-use super::relay::{RelayActor, RelaySeat};
+use super::port::PortActor;
 use super::seat::Seat;
 use crate::core::user_text;
 use crate::fsm::cause::Loss;
@@ -37,7 +39,7 @@ use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::instrumented::Instrumented;
-use crate::runtime::messages::{bridge, discovery, push, session};
+use crate::runtime::messages::{attachment, bridge, discovery, push, session};
 use crate::runtime::slot::Slot;
 use crate::runtime::supervisor::{ChildSpec, Children, Message, Report, Started, Supervisor, Tasks};
 
@@ -53,6 +55,11 @@ pub trait Spawn: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr>> + Send
     where
         A: Actor;
+
+    /// The runtime on which actors run: a task there needs no other thread to give an actor a message.
+    fn runtime(&self) -> Handle {
+        Handle::current()
+    }
 }
 
 /// Spawns an actor, linked to its supervisor if it has one.
@@ -102,6 +109,10 @@ impl Spawn for OnWorkers {
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
         let spawned = self.0.spawn(spawn_under(actor, arguments, supervisor)).await;
         spawned.unwrap_or_else(|error| Err(SpawnErr::StartupFailed(error.into())))
+    }
+
+    fn runtime(&self) -> Handle {
+        self.0.clone()
     }
 }
 
@@ -189,12 +200,21 @@ fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
 }
 
 fn session_spec<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> ChildSpec {
+    if seat.client.speaks_port {
+        let hanging = Arc::default();
+        let make =
+            move |seat: &Arc<Seat>, tasks| PortActor { seat: Seat::clone(seat), tasks, hanging: Arc::clone(&hanging) };
+        // It stands in the session's place, and is shown as one.
+        return spec("session", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, settle_session);
+    }
     spec("session", spawn, (&seat.env, seat), parts::session, |seat| &seat.client.actor, settle_session)
 }
 
-fn relay_spec<S: Spawn>(seat: &Arc<RelaySeat>, spawn: &S) -> ChildSpec {
-    let make = |seat: &Arc<RelaySeat>, tasks| RelayActor { seat: Arc::clone(seat), tasks };
-    spec("relay", spawn, (&seat.env, seat), make, |seat| &seat.client.actor, settle_relay)
+fn attachment_spec<S: Spawn>(seat: &Arc<HubSeat>, spawn: &S) -> ChildSpec {
+    let make = |seat: &Arc<HubSeat>, tasks| AttachmentActor { seat: Arc::clone(seat), tasks };
+    // What the session said stays open, and the successor tells it to the hub again.
+    let settle = |seat: &HubSeat| seat.port.detach();
+    spec("attachment", spawn, (&seat.env, seat), make, |seat| &seat.actor, settle)
 }
 
 /// The session actor of one message. It has no supervisor and no successor: if it ends too early, its request is answered with an
@@ -297,17 +317,6 @@ fn settle_session(seat: &Seat) {
     }
 }
 
-/// Answers, with an internal error, each request that a dead relay actor had received and not put into its table: these requests
-/// were not passed on. Those in the table stay open, and the successor tells them to the hub again.
-fn settle_relay(seat: &RelaySeat) {
-    if seat.env.is_draining() || *seat.embeds.borrow() {
-        return;
-    }
-    for request in seat.client.outbox.delivered_requests() {
-        seat.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
-    }
-}
-
 /// How a tree ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -327,8 +336,8 @@ pub struct Tree {
 enum Of {
     Link(Arc<LinkParts>),
     Session(Arc<Seat>),
-    /// A session that a hub serves.
-    Relay(Arc<RelaySeat>),
+    /// The attachment of a session to a hub.
+    Attachment(Arc<HubSeat>),
 }
 
 impl Tree {
@@ -342,9 +351,9 @@ impl Tree {
         Self { env: Arc::clone(&seat.env), of: Of::Session(Arc::new(seat)) }
     }
 
-    /// Returns the tree of a session that a hub serves.
-    pub fn of_relay(relay: Arc<RelaySeat>) -> Self {
-        Self { env: Arc::clone(&relay.env), of: Of::Relay(relay) }
+    /// Returns the tree of the attachment of a session to a hub.
+    pub fn of_attachment(seat: Arc<HubSeat>) -> Self {
+        Self { env: Arc::clone(&seat.env), of: Of::Attachment(seat) }
     }
 
     /// Runs the tree until `stop` is true. When its supervisor gives up, the tree is built again after a wait ([`REBUILD_DELAYS`]);
@@ -379,13 +388,13 @@ impl Tree {
         let (name, policy, specs) = match &self.of {
             Of::Link(link) => ("link", Restart::of_link(), link_specs(link, spawn)),
             Of::Session(seat) => ("gateway", Restart::of_session(), vec![session_spec(seat, spawn)]),
-            Of::Relay(seat) => ("gateway", Restart::of_session(), vec![relay_spec(seat, spawn)]),
+            Of::Attachment(seat) => ("gateway", Restart::of_session(), vec![attachment_spec(seat, spawn)]),
         };
         let children = Children::new(specs);
         let supervisor = Supervisor { name, policy, report: reporter(&self.env) };
         let spawned = match &self.of {
             Of::Link(_) => spawn.spawn(name, supervisor, Arc::clone(&children), None).await,
-            Of::Session(_) | Of::Relay(_) => spawn_under(supervisor, Arc::clone(&children), None).await,
+            Of::Session(_) | Of::Attachment(_) => spawn_under(supervisor, Arc::clone(&children), None).await,
         };
         let Ok((root, mut task)) = spawned else { return false };
         self.env.events.actor_started(name);
@@ -404,7 +413,7 @@ impl Tree {
         // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
         match &self.of {
             Of::Session(seat) => drop(seat.client.actor.cast(session::Message::Stop)),
-            Of::Relay(seat) => drop(seat.client.actor.cast(session::Message::Stop)),
+            Of::Attachment(seat) => drop(seat.actor.cast(attachment::Message::Stop)),
             Of::Link(link) => {
                 link.addresses.bridge.cast(bridge::Message::Stop);
                 link.addresses.discovery.cast(discovery::Message::Stop);
@@ -427,7 +436,7 @@ impl Tree {
         match &self.of {
             Of::Link(link) => link.rests(),
             Of::Session(seat) => settle_session(seat),
-            Of::Relay(_) => {}
+            Of::Attachment(_) => {}
         }
     }
 }

@@ -12,19 +12,21 @@ use tokio::time::Instant;
 use crate::client::Client;
 use crate::core::calls::{Lookup, Record};
 use crate::core::link::Outage;
+use crate::core::port::messages::Ask;
 use crate::core::requests::Asked;
 use crate::core::user_text::{self, Still};
 use crate::fsm::Machine as _;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
+use crate::limits::hub::HUB_QUESTION_MAX;
 use crate::limits::{
     FINISHED_CALLS_MAX, HIDDEN_TOOLS_SHOWN_MAX, HOPELESS_LOOK, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW,
     READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::link::{CallsNow, LinkPicture, LinkStatus, Port, Ports, Visible};
 use crate::protocol::dialect::Heartbeat;
-use crate::protocol::ids::{CallId, SessionId};
+use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
@@ -142,7 +144,7 @@ impl GatewayTools {
             // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.link.policy_lines(self.client.id),
             "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
-            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": busy_for.and_then(|of| self.client_of(of))},
+            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": busy_for},
             "hub": self.hub(),
             "gateway": {
                 "version": env!("CARGO_PKG_VERSION"),
@@ -163,15 +165,11 @@ impl GatewayTools {
         standing(&told.picture, still(&told).as_ref())
     }
 
-    /// Returns the name of a session's client, if several sessions share this gateway.
-    fn client_of(&self, session: SessionId) -> Option<String> {
-        self.env.records.as_ref()?;
-        let client = self.links.sessions().get(session)?;
-        Some(clean(&client.handshake().name))
-    }
-
     /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.
-    fn hub(&self) -> Option<Value> {
+    pub(super) fn hub(&self) -> Option<Value> {
+        if let Some(standings) = self.links.standings() {
+            return Some(standings.hub.clone());
+        }
         let records = self.env.records.as_ref()?;
         let sessions = self.links.sessions().local();
         let clients = sessions.iter().map(|client| {
@@ -258,6 +256,7 @@ impl GatewayTools {
             .chain(named)
             .chain(self.client.handshake().other_roots.iter().map(|root| user_text::other_root(root)))
             .chain(self.env.health.problems())
+            .chain(self.links.standings().iter().flat_map(|standings| standings.problems.clone()))
             .chain(too_many)
             .collect()
     }
@@ -300,6 +299,7 @@ impl GatewayTools {
         let comes = async {
             loop {
                 changes.mark_unchanged();
+                self.links.ask(Ask::default()).await;
                 let told = self.link.status();
                 let state = &told.picture;
                 match still(&told) {
@@ -320,6 +320,7 @@ impl GatewayTools {
             }
         };
         let _ = tokio::time::timeout(at_most, comes).await;
+        let _ = tokio::time::timeout(HUB_QUESTION_MAX, self.links.ask(Ask::default())).await;
         let told = self.link.status();
         let still = still(&told);
         let LinkStatus { picture: state, survey, held, .. } = told;

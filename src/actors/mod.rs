@@ -4,6 +4,7 @@
 //! tasks of a running actor belong to its spec's [`Tasks`](crate::runtime::supervisor::Tasks); what must outlive the actor is in
 //! the [`Parts`](parts::Parts).
 
+pub mod attachment;
 pub mod bridge;
 pub mod connection;
 pub mod discovery;
@@ -11,11 +12,12 @@ pub mod editors;
 pub mod gateway;
 pub mod gateway_tools;
 pub mod instance_keeper;
+pub mod intake;
 pub mod package_tools;
 pub mod parts;
+pub mod port;
 pub mod probe;
 pub mod push;
 pub mod registry;
-pub mod relay;
 pub mod seat;
 pub mod session;

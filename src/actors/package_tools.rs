@@ -110,8 +110,12 @@ async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, pat
     if for_reload {
         own.link.want();
         let mut link = own.link.changes();
-        let before = link.borrow().connections;
-        let gone = link.wait_for(|link| link.availability != Availability::Open || link.connections != before);
+        let before = own.link.seen().connections;
+        let is_gone = || {
+            let seen = own.link.seen();
+            seen.availability != Availability::Open || seen.connections != before
+        };
+        let gone = link.wait_for(|_| is_gone());
         let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
         let ready = own.wait_ready(Some(timeout.saturating_sub(began.elapsed())), patience).await;
         return if seen { ready } else { ready.with_line("No domain reload was seen.") };

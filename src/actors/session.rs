@@ -9,37 +9,36 @@ mod editors;
 mod offers;
 mod routing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
-use tokio::time::Instant;
 
+use super::intake::{self, NewRequest};
 use super::package_tools;
 use super::seat::Seat;
-use crate::core::calls::{NewCall, Wanted};
+use crate::core::calls::Wanted;
 use crate::core::meant::Heading;
-use crate::core::requests::{Asked, Hold, Holder};
+use crate::core::port::messages::Opened;
+use crate::core::requests::{Asked, Hold};
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
-use crate::fsm::registry::Source;
 use crate::fsm::routing::{Event as RoutingEvent, Routing, Timer as RoutingTimer};
 use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
-use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::link::{Calling, Port, Resumed, TakenIn};
-use crate::protocol::dialect::PackageTool;
+use crate::link::Port;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::{Filter, List};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{
-    self, AnswerForm, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest,
-    ProtocolVersion, Request,
+    self, AnswerForm, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, OfferRequest, ProtocolVersion,
+    Request,
 };
 use crate::protocol::policy::Grounds;
+use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::SERVER;
 use crate::runtime::supervisor::Tasks;
@@ -88,18 +87,10 @@ pub struct State {
     heading: Option<Arc<Heading>>,
     /// The union of several editors' tools as last made, with what it was made of.
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
-}
-
-/// A call, or something else that depends on an editor, that the client requested and that is not in a ledger yet.
-struct NewRequest<T = CallTool> {
-    asked: Asked,
-    hold: Hold,
-    id: RequestId,
-    /// The requester, for a request of the stateless era.
-    requester: Option<Arc<Requester>>,
-    call: T,
-    /// When the call began to wait for a link; `None` if it did not wait.
-    since: Option<Instant>,
+    /// Requests that wait until a hub has told how its links stand, by the number of the question.
+    asking: BTreeMap<u64, (Vec<NewRequest>, Vec<NewRequest<OfferRequest>>)>,
+    /// Released at the end of input, when none of these requests waits any more.
+    last_permit: Option<Permit>,
 }
 
 impl Actor for SessionActor {
@@ -145,6 +136,8 @@ impl Actor for SessionActor {
             announced: None,
             heading: None,
             union: None,
+            asking: BTreeMap::new(),
+            last_permit: None,
         })
     }
 
@@ -172,15 +165,19 @@ impl Actor for SessionActor {
             Message::LinkChanged => self.see_link(state),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
-            // The reader of the client's pipe has told the ledger already, and no hub serves this session.
-            Message::Cancelled(_) | Message::Relay(_) => {}
             Message::EditorsChanged => self.editors_changed(state),
             Message::EditorWanted => self.find_way(state),
+            Message::Asked(nth) => self.asked(state, nth),
             Message::PackageToolCalled(link, asked, tool, arguments) => {
                 let there = self.seat.links.get(link).unwrap_or_else(|| self.seat.link());
                 package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
             }
-            Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
+            Message::InputEnded(permit) => {
+                self.feed(state, &Event::InputEnded);
+                // Main waits as long as it is held: what a hub was asked for is answered soon.
+                state.last_permit = permit.filter(|_| self.seat.links.hub().is_some());
+                self.release_last(state);
+            }
             Message::Stop => {
                 self.route(state, &RoutingEvent::StopRequested);
                 self.feed(state, &Event::StopRequested);
@@ -266,7 +263,7 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some(NewRequest { asked, hold, id, requester, call, since: None });
+                state.call = Some(NewRequest { asked, hold, id, requester, call, since: None, has_asked: false });
                 self.feed(state, &Event::CallRequested);
             }
             Ok(Request::Offer(offer)) => {
@@ -275,7 +272,8 @@ impl SessionActor {
                     _ => AnswerForm::ToolResult,
                 };
                 let asked = Asked { form, ..asked };
-                state.offer = Some(NewRequest { asked, hold, id, requester, call: offer, since: None });
+                state.offer =
+                    Some(NewRequest { asked, hold, id, requester, call: offer, since: None, has_asked: false });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -293,6 +291,8 @@ impl SessionActor {
     /// Remembers which client opened the session. Returns whether it honours notifications of changed tools.
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         let name = client.name.clone();
+        let version = profile.version.label().to_owned();
+        self.seat.links.opened(Opened { name: name.clone(), release: client.version.clone(), version });
         let kind = self.seat.client.opened_by(client, profile, roots);
         self.seat.env.events.session_opened(&name, profile.version, kind.honours_changes());
         kind
@@ -456,19 +456,6 @@ impl SessionActor {
         }
     }
 
-    /// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there is
-    /// none, or if the live tool list does not name it.
-    fn package_tool(here: &Port, name: &str) -> Option<PackageTool> {
-        let published = here.published();
-        match published.catalogue.find(name) {
-            Some(entry) => here.dialect().package_tool(&entry.tool.name),
-            // Package tools can be called before the editor is connected. Once the tool list is live, only those in it can be
-            // called.
-            None if published.source != Source::Live => here.dialect().package_tool(name),
-            None => None,
-        }
-    }
-
     /// Takes a call for the editor of this link.
     fn accept(&self, here: &Port, new: NewRequest) {
         self.accept_or_refuse(here, new, None);
@@ -476,80 +463,9 @@ impl SessionActor {
 
     /// Like [`accept`](Self::accept). `turned_down`: why the call is refused instead, whatever its tool is.
     fn accept_or_refuse(&self, here: &Port, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
-        let NewRequest { asked, hold, id, requester, call, since } = new;
-        let Asked { key, profile, .. } = asked;
-        if let Some(tool) = GatewayTool::from_name(&call.name) {
-            self.seat.tools_on(here).run(&self.tasks, asked, tool, &call.arguments);
-            return;
+        if let Some(tool) = GatewayTool::from_name(&new.call.name) {
+            return self.seat.tools_on(here).run(&self.tasks, new.asked, tool, &new.call.arguments);
         }
-        if self.seat.client.is_leaving() {
-            self.seat.client.give_back(key);
-            return;
-        }
-        let mut waited = since.map_or(Duration::ZERO, |since| since.elapsed());
-        let brought = self.seat.client.brought(key);
-        if let Some((_, before)) = brought {
-            waited += before;
-        }
-        let mut may_have_run = false;
-        // To read a resource runs nothing twice that counts: such a request is handled like a new one.
-        if let (AnswerForm::ToolResult, Some((true, _)), Some(origin)) =
-            (&asked.form, brought, self.seat.client.origin_of(key))
-        {
-            // The call may be on record with the link to another project than the one that is meant now.
-            let on_record = self.seat.links.of_record(&origin);
-            let link = on_record.as_ref().unwrap_or(here);
-            match link.resume(asked.clone(), (&call.name, &call.arguments), &origin, waited) {
-                Resumed::Settled => {
-                    hold.pass(Holder::Ledger);
-                    return;
-                }
-                Resumed::New => self.seat.client.brought_unsent(key),
-                Resumed::Again => may_have_run = true,
-            }
-        }
-        let refused = here.refusal_at_once(&call.name, &call.arguments, key.session).filter(|_| turned_down.is_none());
-        let package_tool = Self::package_tool(here, &call.name).filter(|_| turned_down.is_none());
-        if let (Some(tool), None) = (package_tool, &refused) {
-            package_tools::run(&self.seat.tools_on(here), &self.tasks, asked, tool, &call.arguments);
-            return;
-        }
-        let published = here.published();
-        let listed = published.catalogue.find(&call.name);
-        // "Unknown tool" is answered only if the live list of the editor that would run the call lacks the tool; otherwise the call
-        // waits.
-        let unknown = published.source == Source::Live && listed.is_none() && here.seen().leads_to_the_wanted;
-        if unknown && refused.is_none() {
-            let error = published.catalogue.unknown_tool(&call.name, profile.audience);
-            self.seat.client.refuse(key, &error);
-            return;
-        }
-        let parallel = listed.is_some_and(|entry| entry.tool.parallel);
-        let new = NewCall {
-            id: self.seat.env.next_call_id(),
-            request: key,
-            tool: call.name,
-            arguments: call.arguments.into(),
-            progress_token: call.progress_token,
-            trace: call.trace.map(Arc::new),
-            requester: requester.map(|requester| Arc::new(requester.client.clone())).or_else(|| self.requester()),
-            parallel,
-            patience: profile.client.patience,
-            waited,
-            profile,
-            form: asked.form.clone(),
-        };
-        let call = new.id;
-        if asked.form == AnswerForm::ToolResult {
-            self.seat.client.note_call(key, call);
-        }
-        let calling = Calling { call: new, hold: &hold, id: id.as_json(), may_have_run, refused, turned_down };
-        match here.call(calling) {
-            TakenIn::Yes | TakenIn::Cancelled => {}
-            TakenIn::NoRoom if may_have_run => {
-                self.seat.client.refuse(key, &RpcError::internal(user_text::too_many_bytes(OPEN_CALLS_MAX_BYTES)));
-            }
-            TakenIn::NoRoom => self.refuse_for_bytes(here, asked, OPEN_CALLS_MAX_BYTES),
-        }
+        intake::accept(&self.seat, &self.tasks, here, new, turned_down);
     }
 }

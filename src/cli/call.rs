@@ -155,23 +155,23 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
-    // The ledger's record of the call. An unknown tool and a gateway tool leave no record.
-    let links = one_shot.parts.links.all();
-    let record = links.iter().find_map(|link| {
-        link.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)))
-    });
-    let (verdict, refused_there) = record.unwrap_or_default();
+    // How the call ended, as the session was told. An unknown tool and a gateway tool leave nothing.
+    let record = one_shot.parts.client.last_call();
+    let is_kept = one_shot.parts.links.hub().is_some();
+    let (verdict, refused_there) = record.unzip();
+    let refused_there = refused_there.unwrap_or_default();
     let exit = match answered {
-        Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there),
+        Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there, is_kept),
         Ok(Err(error)) => refused(arguments, &error),
-        Err(gone) => ended(gone, record.map(|(verdict, _)| verdict)),
+        Err(gone) => ended(gone, verdict),
     };
     one_shot.close().await;
     exit
 }
 
 /// Prints a result and returns the exit code of its verdict. `refused_there`: the editor refused the call before it ran anything.
-fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refused_there: bool) -> Exit {
+/// `is_kept`: a hub keeps a late result.
+fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refused_there: bool, is_kept: bool) -> Exit {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Result<'a> {
@@ -232,7 +232,11 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         }
     }
     let unwritten = kept.is_some_and(|kept| !is_error && !kept.told());
-    if verdict == Some(Verdict::StillRunning) {
+    if verdict == Some(Verdict::StillRunning) && is_kept {
+        output::complain(
+            "holdfast call: the hub keeps the result for an hour: holdfast call holdfast_result '{\"call_id\": \"...\"}' with the id above.",
+        );
+    } else if verdict == Some(Verdict::StillRunning) {
         output::complain(
             "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
              and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
@@ -277,17 +281,17 @@ fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
     }
 }
 
-/// Prints that the gateway ended before it answered. `call`: the ledger's record of the call, if there is one, with its verdict.
-fn ended(gone: GatewayGone, call: Option<Option<Verdict>>) -> Exit {
+/// Prints that the gateway ended before it answered. `call`: how the call ended, if it was taken.
+fn ended(gone: GatewayGone, call: Option<Verdict>) -> Exit {
     let (fate, exit) = match (gone, call) {
         (GatewayGone::Failed, _) => return internal(&gone.to_string()),
-        (GatewayGone::Interrupted, None | Some(Some(Verdict::NotExecuted(_)))) => {
+        (GatewayGone::Interrupted, None | Some(Verdict::NotExecuted(_))) => {
             ("nothing was sent to Unity", Exit::NotExecuted)
         }
-        (GatewayGone::Interrupted, Some(Some(verdict))) => ("the call was sent to Unity", exit_of(verdict)),
-        (GatewayGone::Interrupted, Some(None)) => {
+        (GatewayGone::Interrupted, Some(Verdict::OutcomeUnknown(_))) => {
             ("the call may have run, so look for its effect in Unity", Exit::Unknown)
         }
+        (GatewayGone::Interrupted, Some(verdict)) => ("the call was sent to Unity", exit_of(verdict)),
     };
     output::complain(&format!("holdfast call: {gone}; {fate}."));
     exit

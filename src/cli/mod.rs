@@ -2,6 +2,7 @@
 //! ([`Exit`]).
 
 mod arguments;
+mod attached;
 pub mod call;
 mod client_facts;
 mod complete;
@@ -23,7 +24,6 @@ mod named_editor;
 pub mod one_shot;
 mod orphan;
 pub mod output;
-mod relayed;
 pub mod report;
 mod resources;
 pub mod serve;

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::attached;
 use super::gateway_args::{EditorArgs, bad_project};
 use super::resources::runtime;
 use super::serve::{log_panics, signalled};
@@ -85,11 +86,12 @@ impl OneShot {
                 let _ = quit_by_signal.send(ShutdownReason::Signal).await;
             }
         });
+        let hub = attached::seat_of_command(&parts);
         let gateway = tokio::spawn({
             let parts = Arc::clone(&parts);
             async move {
                 let pumps = Pumps::over(&parts, input, output);
-                let why = run::run(&parts, Plain, pumps, quitting).await;
+                let why = run::run(&parts, Plain, pumps, quitting, hub.as_ref()).await;
                 drop(quit);
                 why
             }

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::pin::Pin;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,7 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
-use super::{Exit, output, relayed, resources};
+use super::{Exit, attached, output, resources};
+use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
@@ -27,12 +28,12 @@ use crate::net::Tcp;
 use crate::platform::filesystem;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
+use crate::runtime::enter;
 use crate::runtime::outbox::PING;
 use crate::services::metrics::Exporter;
 use crate::services::unity_mcp::Companions;
 use crate::storage::gateway_calls::GatewayCalls;
 use crate::telemetry::logs;
-use crate::transport::relay;
 use crate::transport::run::{self, Pumps};
 
 const ON_A_TERMINAL: &[&str] = &[
@@ -85,30 +86,24 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         if let Some(write) = stdio::stdout_at_once() {
             parts.client.outbox.write_at_once(write);
         }
-        let (mut pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
-        let (quit, mut quitting) = mpsc::channel(4);
+        let (pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
+        let (quit, quitting) = mpsc::channel(4);
         parts.env.health.spawn("signals", watch_signals(quit.clone()));
         parts.env.health.spawn("client", watch_client(Arc::clone(&parts), quit));
         let spawn = OnWorkers(workers.handle().clone());
         let name = parts.env.fresh();
         keep_records(&parts, &name);
-        let outcome = match relayed::seat(&parts, arguments.hub, name) {
-            Some(seat) => relay::run(&seat, spawn.clone(), &mut pumps, &mut quitting).await,
-            None => relay::Outcome::Embed,
-        };
-        let why = match outcome {
-            relay::Outcome::Ended(why) => why,
-            relay::Outcome::Embed => {
-                let record = RunRecord::keep(parts.seat(&parts.client));
-                let exporter = Exporter::start(&parts);
-                let companions = Companions::start(&parts);
-                let why = run::run(&parts, spawn, pumps, quitting).await;
-                companions.end().await;
-                exporter.end(&parts, why).await;
-                record.remove().await;
-                why
-            }
-        };
+        let hub = attached::seat(&parts, arguments.hub, name);
+        let services = Arc::default();
+        let serving =
+            parts.env.health.spawn("services", serve_others(Arc::clone(&parts), hub.clone(), Arc::clone(&services)));
+        let why = run::run(&parts, spawn, pumps, quitting, hub.as_ref()).await;
+        serving.abort();
+        let _ = serving.await;
+        let services = enter::<Option<Services>>(&services).take();
+        if let Some(services) = services {
+            services.end(&parts, why).await;
+        }
         if let Some(own) = parts.env.own.get() {
             own.end();
         }
@@ -139,8 +134,33 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     }
 }
 
+/// What a gateway with links of its own serves beside its client.
+struct Services {
+    record: RunRecord,
+    exporter: Exporter,
+    companions: Companions,
+}
+
+impl Services {
+    async fn end(self, parts: &Arc<Parts>, why: ShutdownReason) {
+        self.companions.end().await;
+        self.exporter.end(parts, why).await;
+        self.record.remove().await;
+    }
+}
+
+/// Starts what a gateway with links of its own serves beside its client, as soon as it has them.
+async fn serve_others(parts: Arc<Parts>, hub: Option<Arc<HubSeat>>, services: Arc<Mutex<Option<Services>>>) {
+    if let Some(hub) = hub {
+        let _ = hub.embeds.subscribe().wait_for(|embeds| *embeds).await;
+    }
+    let record = RunRecord::keep(parts.seat(&parts.client));
+    let (exporter, companions) = (Exporter::start(&parts), Companions::start(&parts));
+    *enter(&services) = Some(Services { record, exporter, companions });
+}
+
 /// Keeps records of sent calls from here on, under the session's name. Without them, calls are made all the same, and the problem is
-/// told. While a hub serves the session, they are empty, and their lock shows that the session lives.
+/// told. While a hub has the session's links, they are empty, and their lock shows that the session lives.
 fn keep_records(parts: &Parts, name: &str) {
     let Some(state) = &parts.env.config.state_dir else { return };
     let created = match filesystem::unreliable_locks(state) {
@@ -448,7 +468,7 @@ mod tests {
                 pumps_on_threads(&parts, asking, Broken).unwrap()
             };
             let (_quit, quitting) = mpsc::channel(1);
-            let why = run::run(&parts, crate::actors::gateway::Plain, pumps, quitting).await;
+            let why = run::run(&parts, crate::actors::gateway::Plain, pumps, quitting, None).await;
             assert_eq!(why, ShutdownReason::Exhausted, "stdin: {input_panics}");
             drop(open);
         }

@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::state::Client;
-use crate::core::port::Settled;
+use crate::core::calls::ProgressNews;
+use crate::core::port::{Settled, messages};
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
+use crate::limits::hub::HUB_PIECE_BYTES;
 use crate::limits::{RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::ids::{CallId, RequestKey};
-use crate::protocol::mcp::{self, AnswerForm, ClientProfile, ToolResult};
+use crate::protocol::jsonrpc;
+use crate::protocol::mcp::{self, AnswerForm, ClientProfile, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::result_files;
@@ -37,7 +41,7 @@ impl Client {
         settled: Settled,
         keeps: Option<impl FnOnce() + Send + 'static>,
     ) -> Delivery {
-        let Settled { asked: Asked { key, profile, form }, call, verdict, answer, project } = settled;
+        let Settled { asked: Asked { key, profile, form }, call, verdict, answer, project, unrun } = settled;
         let result = match answer {
             Ok(result) => result,
             Err(error) => {
@@ -45,6 +49,24 @@ impl Client {
                 return Delivery::Queued;
             }
         };
+        if !self.speaks_port {
+            *enter(&self.last_call) = Some((verdict, unrun));
+        }
+        if self.speaks_port {
+            let mut stored = result.stored();
+            if let Some(keep) = keeps.filter(|_| stored.len() > RESULT_BEHIND_MAX_BYTES) {
+                // Before the session is told to fetch it.
+                keep();
+                stored = ToolResult::text(user_text::withheld(call)).stored();
+            }
+            self.tell_settled(
+                env,
+                key,
+                stored,
+                messages::Settled { verdict: Some(verdict), project, unrun, ..of(call) },
+            );
+            return Delivery::Queued;
+        }
         if let AnswerForm::ResourceText(uri) = form {
             let call = (verdict != Verdict::Ok).then_some((call, verdict));
             self.answer_text(env, key, (&uri, &profile), &result, call);
@@ -85,6 +107,9 @@ impl Client {
         (call, project): (CallId, Option<PathBuf>),
     ) {
         let Asked { key, profile, form } = asked;
+        if self.speaks_port {
+            return self.tell_settled(env, key, result.stored(), messages::Settled { project, ..of(call) });
+        }
         if let AnswerForm::ResourceText(uri) = form {
             return self.answer_text(env, key, (&uri, &profile), &result, None);
         }
@@ -101,9 +126,84 @@ impl Client {
         });
     }
 
+    /// Tells the client how its call goes on. `version`: that of MCP to write it in.
+    pub fn goes_on(&self, key: RequestKey, news: &ProgressNews, version: ProtocolVersion) {
+        let ProgressNews { token, progress, total, message } = news;
+        let line = match self.outbox.number_of(key).filter(|_| self.speaks_port) {
+            Some(request) => {
+                let (progress, total, message) = (*progress, *total, message.clone());
+                let news = messages::Progress { request, progress, total, message };
+                jsonrpc::notification(messages::PROGRESS, Some(&as_json(&news)))
+            }
+            None => mcp::progress(token, *progress, *total, Some(message), version),
+        };
+        self.outbox.progress(key, *progress, line);
+    }
+
+    /// Tells the session of another process how its call ended, with the stored result.
+    fn tell_settled(
+        self: &Arc<Self>,
+        env: &Arc<Environment>,
+        key: RequestKey,
+        stored: String,
+        settled: messages::Settled,
+    ) {
+        if stored.len() > HUB_PIECE_BYTES {
+            let head = move |pieces| messages::Settled { pieces, ..settled };
+            return self.tell_in_pieces(env, key, stored, move |pieces| as_json(&head(pieces)));
+        }
+        let settled = messages::Settled { answer: RawValue::from_string(stored).ok(), ..settled };
+        self.outbox.answer_as_is(key, &as_json(&settled));
+    }
+
+    /// Answers a question of the session of another process.
+    pub fn tell(self: &Arc<Self>, env: &Arc<Environment>, key: RequestKey, answer: &impl Serialize) {
+        let json = as_json(answer);
+        if json.len() > HUB_PIECE_BYTES {
+            self.tell_in_pieces(env, key, json, |pieces| format!(r#"{{"pieces":{pieces}}}"#));
+        } else {
+            self.outbox.answer_as_is(key, &json);
+        }
+    }
+
+    /// Writes a long answer in pieces, so that nothing else waits behind all of it. `head`: the answer itself, from the number of pieces.
+    fn tell_in_pieces(
+        self: &Arc<Self>,
+        env: &Arc<Environment>,
+        key: RequestKey,
+        json: String,
+        head: impl FnOnce(usize) -> String + Send + 'static,
+    ) {
+        self.outbox.is_being_answered(key);
+        let Some(request) = self.outbox.number_of(key) else { return };
+        let client = Arc::clone(self);
+        env.health.spawn("pieces", async move {
+            let mut nth = 0;
+            for text in pieces_of(&json) {
+                let piece = messages::Piece { request, nth, text: text.to_owned() };
+                let line = jsonrpc::notification(messages::PIECE, Some(&as_json(&piece)));
+                client.outbox.flushed().await;
+                // One that waits for the queue is never alone in it: if others fill it, it waits again.
+                while !client.outbox.notify(messages::PIECE, line.clone(), false) {
+                    if !client.outbox.is_open(key) || client.outbox.is_broken() {
+                        return;
+                    }
+                    client.outbox.flushed().await;
+                }
+                nth += 1;
+            }
+            client.outbox.answer_as_is(key, &head(nth));
+        });
+    }
+
     /// The whole result of the answer that was just read, if it was put aside.
     pub fn take_whole(&self) -> Option<Box<RawValue>> {
         enter(&self.whole).take()
+    }
+
+    /// How the last call ended, and whether an editor refused it before it ran: for a client that makes only one.
+    pub fn last_call(&self) -> Option<(Verdict, bool)> {
+        *enter(&self.last_call)
     }
 
     /// Whether the client has all that it was answered.
@@ -122,7 +222,7 @@ impl Client {
         profile: ClientProfile,
         most: usize,
     ) -> ToolResult {
-        if !env.config.whole_results {
+        if !profile.whole {
             return fit(env, call, project, result, profile, most).await;
         }
         *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &profile)).ok();
@@ -166,6 +266,30 @@ impl Client {
             env.events.answer_for_nobody(call);
         }
     }
+}
+
+/// A call that was settled, without anything else.
+fn of(call: CallId) -> messages::Settled {
+    messages::Settled { call, verdict: None, answer: None, pieces: 0, project: None, unrun: false }
+}
+
+fn as_json(value: &impl Serialize) -> String {
+    // Such a value can be written. If it could not, the session would find no answer in the line, and say so.
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// Returns a text in pieces of at most [`HUB_PIECE_BYTES`].
+fn pieces_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = rest.len().min(HUB_PIECE_BYTES);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, more) = rest.split_at_checked(end)?;
+        rest = more;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// Returns the result in a form that this client accepts. Parts that it does not accept or would cut off, or that exceed `most`

@@ -14,7 +14,9 @@ use crate::config::Config;
 use crate::core::call_records::Origin;
 use crate::core::meant::Meant;
 use crate::core::user_text;
+use crate::fsm::call::Verdict;
 use crate::fsm::session::Kind;
+use crate::limits::hub::HUB_QUESTIONS_OPEN_MAX;
 use crate::platform::local_socket::HangUp;
 use crate::protocol::hub::{self, OpenRequest};
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
@@ -73,6 +75,8 @@ pub struct Arrival {
     pub project: Option<PathBuf>,
     /// Tells whether the session is still there; `None` if it does not come over a connection that tells.
     pub hang_up: Option<HangUp>,
+    /// Whether it is the session of another process, which says calls over the port.
+    pub speaks_port: bool,
 }
 
 impl From<Arc<Config>> for Arrival {
@@ -122,6 +126,10 @@ pub struct Client {
     /// Notified once the other side says that it sends nothing more, although its connection is open.
     pub input_ended: Notify,
     hang_up: Option<HangUp>,
+    /// Whether it is the session of another process, which says calls over the port: answers go to it as they are.
+    pub speaks_port: bool,
+    /// The projects of the editors that such a session has a choice of.
+    choice: Mutex<Vec<PathBuf>>,
     /// Whether the session has come again over another connection.
     is_superseded: AtomicBool,
     is_leaving: AtomicBool,
@@ -131,6 +139,8 @@ pub struct Client {
     nowhere: LinkId,
     link: watch::Sender<LinkId>,
     is_ending: AtomicBool,
+    /// How the last call ended, and whether an editor refused it before it ran.
+    pub(super) last_call: Mutex<Option<(Verdict, bool)>>,
     /// The whole result for a client in this process ([`Config::whole_results`]).
     pub(super) whole: Mutex<Option<Box<RawValue>>>,
 }
@@ -138,7 +148,7 @@ pub struct Client {
 impl Client {
     /// Creates a client that has sent nothing yet. It is on the link `nowhere` until an editor is found for it.
     pub fn new(id: SessionId, nowhere: LinkId, arrival: Arrival, events: Events) -> Self {
-        let Arrival { config, name, open, records_lost, project, hang_up } = arrival;
+        let Arrival { config, name, open, records_lost, project, hang_up, speaks_port } = arrival;
         let said = || Meant::new(config.project.clone(), config.working_dir.clone(), !config.ports.is_empty());
         let mut meant = project.map_or_else(said, Meant::settled);
         meant.lasts = !id.is_post();
@@ -146,11 +156,18 @@ impl Client {
             // Whoever has only one client can look for it as often as it asks.
             meant.look_every = Duration::ZERO;
         }
+        let outbox = Outbox::new(id, events);
+        if speaks_port {
+            outbox.allow_more(HUB_QUESTIONS_OPEN_MAX);
+        }
+        if let Some(write) = hang_up.as_ref().and_then(HangUp::write_at_once) {
+            outbox.write_at_once(write);
+        }
         Self {
             id,
             actor: Slot::default(),
             mailbox: Mailbox::default(),
-            outbox: Outbox::new(id, events),
+            outbox,
             heard: AtomicU64::new(0),
             unrouted_bytes: AtomicUsize::new(0),
             handshake: Mutex::new(Handshake {
@@ -170,6 +187,8 @@ impl Client {
             records_lost,
             input_ended: Notify::new(),
             hang_up,
+            speaks_port,
+            choice: Mutex::default(),
             is_superseded: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
             calls: Mutex::default(),
@@ -177,6 +196,7 @@ impl Client {
             nowhere,
             link: watch::Sender::new(nowhere),
             is_ending: AtomicBool::new(false),
+            last_call: Mutex::default(),
             whole: Mutex::default(),
         }
     }
@@ -236,11 +256,11 @@ impl Client {
 
     /// Over a hub's connection, the session numbers its requests itself.
     fn number_of(&self, request: RequestKey) -> Option<u64> {
-        if self.is_over_a_hub() { self.outbox.number_of(request) } else { Some(request.number) }
+        if self.is_of_another_process() { self.outbox.number_of(request) } else { Some(request.number) }
     }
 
     /// Whether the client is the session of another process, which speaks the hub's protocol.
-    pub fn is_over_a_hub(&self) -> bool {
+    pub fn is_of_another_process(&self) -> bool {
         self.id != SessionId::STDIO && !self.id.is_post()
     }
 
@@ -308,6 +328,16 @@ impl Client {
             let params = format!(r#"{{"request":{number}}}"#);
             self.outbox.notify(hub::GIVEN_BACK, jsonrpc::notification(hub::GIVEN_BACK, Some(&params)), false);
         }
+    }
+
+    /// Returns the projects of the editors that the session of another process has a choice of; none if it has no choice.
+    pub fn choice(&self) -> Vec<PathBuf> {
+        enter(&self.choice).clone()
+    }
+
+    /// Sets the projects of the editors that the session of another process has a choice of.
+    pub fn chooses_among(&self, choice: Vec<PathBuf>) {
+        *enter(&self.choice) = choice;
     }
 
     /// Marks the session as one that has come again over another connection.

@@ -10,6 +10,21 @@
 //! A record has results, never arguments. What the next owner does with each is decided in [`fate::fate`] and [`Left::takeover`].
 
 pub mod fate;
+/// Returns how a call ended whose result is on record. `unknown`: whether that says that the outcome is unknown.
+fn verdict_of(result: &RawValue, unknown: bool) -> Verdict {
+    #[derive(serde::Deserialize)]
+    struct Shape {
+        #[serde(default, rename = "isError")]
+        is_error: bool,
+    }
+    let is_error = serde_json::from_str::<Shape>(result.get()).is_ok_and(|shape| shape.is_error);
+    match (unknown, is_error) {
+        (true, _) => Verdict::OutcomeUnknown(Loss::HubEnded),
+        (false, true) => Verdict::ToolError,
+        (false, false) => Verdict::Ok,
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +35,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::Loss;
 use crate::protocol::dialect::JournalKey;
 use crate::protocol::ids::CallId;
 
@@ -252,6 +269,13 @@ impl CallRecords {
                 self.by_origin.remove(&kept.sent.origin);
             }
         }
+    }
+
+    /// Returns how the call of a request ended, or that it still runs, if its client is told so.
+    pub fn verdict(&self, origin: &Origin) -> Option<Verdict> {
+        let kept = self.calls.get(self.by_origin.get(origin)?)?;
+        let result = kept.result.as_ref()?;
+        Some(if kept.stage == Stage::RunsOn { Verdict::StillRunning } else { verdict_of(result, kept.unknown) })
     }
 
     /// Returns what is known of a request; `None` if no byte of a call for it was written.

@@ -149,9 +149,9 @@ pub fn hub_unreadable(tool: &str) -> String {
     )
 }
 
-/// The text for a request that is no call, and that the hub answered with what cannot be read (our fault).
-pub const HUB_UNREADABLE: &str = "The holdfast hub answered this request with a line that this session cannot read (our fault, please \
-                                  report it).";
+/// What a session says while the hub that has its links is away.
+pub const HUB_SOUGHT: &str = "The holdfast hub that has the connection to Unity has ended or does not answer, and another one is being looked for. \
+                              What is said of the editor is from before; calls are held meanwhile.";
 
 /// Returns the text for a call that a hub which makes way has not taken, and whose client waits no longer.
 pub fn hub_makes_way(tool: &str) -> String {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CLIENT_MESSAGE_MAX_BYTES, DRAIN_MAX, LINKS_MAX, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX};
+use super::{
+    CLIENT_MESSAGE_MAX_BYTES, DRAIN_MAX, EDITOR_MESSAGE_MAX_BYTES, LINKS_MAX, MIB, OPEN_REQUESTS_MAX, SESSIONS_MAX,
+};
 #[cfg(doc)]
 use super::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 
@@ -38,6 +40,31 @@ pub const HUB_LOCK_ATTEMPTS: usize = 10;
 /// Lines of hubs that a session cannot read and cannot tell to belong to a request, after which it serves its client by itself. Each
 /// ends its connection, and the next one may give the same line.
 pub const HUB_UNREADABLE_MAX: u32 = 3;
+/// How long a session waits for a hub's answer to how its links stand. While no hub serves, what was told before must do.
+pub const HUB_QUESTION_MAX: Duration = Duration::from_secs(1);
+/// How long a session waits for what a hub finds where its client works, also while a hub is looked for: longer than all that a session
+/// does to find one, and than a survey.
+pub const HUB_LOOK_MAX: Duration = Duration::from_secs(30);
+/// How long a session waits before it asks for a link's tools again, if they were not those that it was told of: what it is told comes
+/// within a millisecond.
+pub const HUB_LIST_AGAIN: Duration = Duration::from_millis(10);
+/// How long a session may take nothing of what waits for it, before the hub lets its connection go: its answers, which may have megabytes
+/// each, stay as records, and it comes again if it lives.
+pub const HUB_SESSION_STILL_MAX: Duration = Duration::from_secs(60);
+/// How often a session asks for a link's tools while it sees the same of them. With [`HUB_LIST_AGAIN`] that is longer than what is seen
+/// takes on its way.
+pub const HUB_LIST_ROUNDS: u8 = 20;
+/// How many questions a session may have open at a hub, beside the calls of its client: one for the tools of each link, and one for each
+/// gateway tool that asks for less than a millisecond.
+pub const HUB_QUESTIONS_OPEN_MAX: usize = 4 * LINKS_MAX;
+/// Longest result that crosses from a hub to a session, as it is stored: an editor's longest message, of which each character may be
+/// written as two.
+pub const HUB_RESULT_MAX_BYTES: usize = 2 * EDITOR_MESSAGE_MAX_BYTES;
+/// Size of the pieces in which a longer answer crosses from a hub to a session. What is said of another call waits behind one piece: a
+/// tenth of a millisecond.
+pub const HUB_PIECE_BYTES: usize = 128 * 1024;
+/// What a session's line to a hub may have beside the arguments of a call and its tool's name: the rest of a call.
+pub const HUB_CALL_REST_MAX_BYTES: usize = 64 * 1024;
 /// How long an idle hub that no session uses keeps running.
 pub const HUB_IDLE_MAX: Duration = Duration::from_secs(60);
 /// Lines of a session that wait to be written to the hub: each open request with its cancellation, and as many others.

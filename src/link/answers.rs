@@ -104,7 +104,7 @@ impl Answers {
         if !is_unknown && let Some(says) = self.tell_left(&answer) {
             result = result.with_line(&says);
         }
-        let Answer { request, call, tool, profile, form, verdict, project, .. } = answer;
+        let Answer { request, call, tool, profile, form, verdict, project, unrun, .. } = answer;
         // A call that still runs is logged when it has ended.
         let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result);
         if let Some(guest) = guest {
@@ -120,7 +120,7 @@ impl Answers {
             false => Ok(Arc::new(result)),
         };
         let asked = Asked { key: request, profile, form };
-        let settled = Settled { asked, call, verdict, answer, project };
+        let settled = Settled { asked, call, verdict, answer, project, unrun };
         let kept = self.kept(&settled, logged);
         if !self.is_shelved_first(&settled, kept) {
             return self.hand_over(settled, kept);
@@ -131,9 +131,9 @@ impl Answers {
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
-            let Settled { asked, call, verdict, answer: Ok(result), project } = settled else { return };
+            let Settled { asked, call, verdict, answer: Ok(result), project, unrun } = settled else { return };
             let result = answers.shelved(call, project.clone(), Arc::unwrap_or_clone(result), asked.profile).await;
-            let settled = Settled { asked, call, verdict, answer: Ok(Arc::new(result)), project };
+            let settled = Settled { asked, call, verdict, answer: Ok(Arc::new(result)), project, unrun };
             let kept = answers.kept(&settled, logged);
             answers.hand_over(settled, kept);
         });
@@ -165,10 +165,8 @@ impl Answers {
         let (Ok(result), Asked { profile, form, .. }) = (&settled.answer, &settled.asked) else { return false };
         let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
         let is_stored = *form == AnswerForm::ToolResult && (kept.is_some() || is_recorded());
-        // A client in this process takes it whole.
-        let is_fitted = !self.env.config.whole_results;
         is_stored
-            && is_fitted
+            && !profile.whole
             && (mcp::is_for_a_file(result, profile, RESULT_INLINE_MAX_BYTES) || !mcp::fits(result, profile))
     }
 

@@ -21,7 +21,7 @@ use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::compact;
-use crate::protocol::mcp::{self, AnswerForm, ProtocolVersion};
+use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -104,9 +104,8 @@ impl Calls {
                     self.answers.answer(*answer);
                 }
                 Settlement::Progress { request, news, version } => {
-                    let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
                     if let Some(client) = self.attached.get(request.session) {
-                        client.outbox.progress(request, news.progress, line);
+                        client.goes_on(request, &news, version);
                     }
                 }
                 Settlement::HeldAgain => self.tell_of_held(),

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
+use super::hub::HubPort;
 use super::parts::LinkParts;
 use super::place::Place;
+use super::standing::Standings;
 use crate::client::{Client, Sessions};
 use crate::core::call_records::{self, Origin};
 use crate::core::editors::Known;
@@ -39,12 +41,16 @@ pub struct Links {
     /// Links that were closed because no session is there any more, the last one at the end; at most [`LINKS_MAX`]. The results of
     /// their calls stay known.
     closed: Mutex<Vec<Arc<LinkParts>>>,
+    /// The port to the hub, if one has the links.
+    pub(super) hub: OnceLock<Arc<HubPort>>,
+    /// How the links of the hub stood when that was asked for last.
+    pub(super) standings: Mutex<Option<Arc<Standings>>>,
 }
 
 impl Links {
     /// Creates the links at the start: only the link of the session over stdin and stdout that leads to no editor.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Nowhere);
+        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Nowhere, None);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self {
             env,
@@ -56,6 +62,8 @@ impl Links {
             opened: watch::Sender::default(),
             union: Mutex::default(),
             closed: Mutex::default(),
+            hub: OnceLock::new(),
+            standings: Mutex::default(),
         }
     }
 
@@ -72,7 +80,7 @@ impl Links {
 
     /// Whether the only session is the one over stdin and stdout.
     pub fn is_for_one(&self) -> bool {
-        self.is_for_one.load(Ordering::Relaxed)
+        self.is_for_one.load(Ordering::Relaxed) && self.hub().is_none()
     }
 
     /// Returns the link of the session over stdin and stdout that leads to no editor.
@@ -136,7 +144,8 @@ impl Links {
         let is_used = |link: &Arc<LinkParts>| link.place != Place::Nowhere && !*link.left.borrow();
         let is_only = self.is_for_one() && !open.values().any(is_used);
         let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, place.project()) };
-        let link = LinkParts::new(env, &self.sessions, id, place);
+        let hub = self.hub().filter(|_| place != Place::Nowhere).cloned();
+        let link = LinkParts::new(env, &self.sessions, id, place, hub);
         open.insert(id, Arc::clone(&link));
         link
     }
@@ -145,6 +154,7 @@ impl Links {
     /// leads to no editor.
     pub fn close(&self, link: LinkId) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+        self.opened.send_replace(());
     }
 
     /// Removes a link that no session uses any more, and keeps what is known of its calls. Returns false, and does nothing, if a
@@ -159,6 +169,8 @@ impl Links {
         closed.push(Arc::clone(link));
         let surplus = closed.len().saturating_sub(LINKS_MAX);
         closed.drain(..surplus);
+        drop(open);
+        self.opened.send_replace(());
         true
     }
 
@@ -167,7 +179,7 @@ impl Links {
         self.all().iter().filter_map(|link| link.known()).collect()
     }
 
-    /// Returns a receiver that is notified whenever a link to an editor is opened.
+    /// Returns a receiver that is notified whenever a link is opened or closed.
     pub fn openings(&self) -> watch::Receiver<()> {
         self.opened.subscribe()
     }
@@ -206,11 +218,15 @@ impl Links {
 
     /// Whether a request became a call, on any link.
     pub fn own(&self, request: RequestKey) -> bool {
-        self.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.owns(request)))
+        self.hub().is_some_and(|hub| hub.owns(request))
+            || self.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.owns(request)))
     }
 
     /// Cancels the call of a request, on any link.
     pub fn cancel(&self, request: RequestKey) {
+        if self.hub().is_some_and(|hub| hub.cancel(request)) {
+            return;
+        }
         for link in self.all() {
             let (found, settlements) = link.calls.ledger(|ledger, now| ledger.cancel(request, now));
             link.calls.settle(settlements);

@@ -5,6 +5,8 @@
 //! └ parts ── one link: all of the following
 //!
 //! port ───── what a session sees of the links, says to them and asks them; it has no other way in
+//! ├ hub ──── the same to the links of a hub, in another process
+//! └ told ─── what the hub tells of its links
 //!
 //! project ── which project is wanted; tells the calls
 //! └ calls ── carries out the ledger's decisions
@@ -21,6 +23,7 @@ mod calls;
 mod editors;
 mod exchange;
 mod guests;
+mod hub;
 mod ledger;
 mod links;
 mod parts;
@@ -29,7 +32,10 @@ mod place;
 mod port;
 mod project;
 mod records;
+mod remote;
+mod standing;
 mod state;
+mod told;
 mod tools;
 
 pub use self::answers::Answers;
@@ -38,13 +44,15 @@ pub use self::calls::{Calls, TakenIn};
 pub use self::editors::editors_changed;
 pub use self::exchange::SharedExchange;
 pub use self::guests::{GuestAnswer, GuestCall};
+pub use self::hub::{Answered, Embedded, HubPort};
 pub use self::ledger::SharedLedger;
 pub use self::links::{Links, TooManyLinks};
 pub use self::parts::LinkParts;
 pub use self::picture::{LinkPicture, SharedPicture};
 pub use self::place::Place;
-pub use self::port::{Calling, CallsNow, LinkStatus, Port, Ports};
+pub use self::port::{Calling, Port, Ports};
 pub use self::project::Project;
 pub use self::records::{Recording, Resumed, Unsent};
+pub use self::standing::{CallsNow, LinkStatus, Standing, Standings};
 pub use self::state::Link;
 pub use self::tools::{Published, Tools, Visible};

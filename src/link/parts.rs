@@ -1,19 +1,22 @@
 //! One link: all its parts that outlive its actors.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
 use super::calls::Calls;
+use super::hub::HubPort;
 use super::ledger::SharedLedger;
 use super::place::Place;
 use super::project::Project;
+use super::remote::Remote;
 use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Sessions};
 use crate::core::link::Fact;
 use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::protocol::ids::LinkId;
+use crate::protocol::policy::Policy;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -41,16 +44,27 @@ pub struct LinkParts {
     pub project: Arc<Project>,
     /// Whether the only session has left the link for another one.
     pub left: watch::Sender<bool>,
+    /// What a session's process has of the link if it is a hub's.
+    pub(super) remote: Option<Remote>,
+    /// The digest of the published tools and rules, as the hub told it.
+    pub(super) digest: Mutex<String>,
 }
 
 impl LinkParts {
-    /// Creates a new link, without actors.
-    pub fn new(env: Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
+    /// Creates a new link, without actors. `hub`: the hub that has its actors, if one has.
+    pub fn new(
+        env: Arc<Environment>,
+        sessions: &Arc<Sessions>,
+        id: LinkId,
+        place: Place,
+        hub: Option<Arc<HubPort>>,
+    ) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
         let attached = Attached::to(id, Arc::clone(sessions));
         let ledger = Arc::<SharedLedger>::default();
         let link = Arc::new(Link::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
         let tools = Arc::new(Tools::new(Arc::clone(&env), attached.clone(), Arc::clone(&link)));
+        tools.decided_by_hub(hub.as_ref().map(|_| Policy::default()));
         let calls = Arc::new(Calls::new(
             Arc::clone(&env),
             Arc::clone(&addresses),
@@ -78,6 +92,8 @@ impl LinkParts {
             calls,
             project,
             left: watch::Sender::new(false),
+            remote: hub.map(Remote::of),
+            digest: Mutex::default(),
         })
     }
 

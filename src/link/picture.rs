@@ -18,6 +18,8 @@ pub type LinkPicture = Picture<Target>;
 pub struct SharedPicture {
     picture: watch::Sender<LinkPicture>,
     seen: watch::Sender<Seen>,
+    /// The revision of what is seen: for those who must hear of each.
+    revision: watch::Sender<u64>,
 }
 
 /// Returns the editor of the picture, if it runs ([`Seen::running`]).
@@ -47,7 +49,7 @@ impl SharedPicture {
             project: None,
             ambiguous: Vec::new(),
         };
-        Self { seen: watch::Sender::new(seen), picture: watch::Sender::new(picture) }
+        Self { seen: watch::Sender::new(seen), picture: watch::Sender::new(picture), revision: watch::Sender::new(0) }
     }
 
     /// Changes the picture by a fact, and wakes those who watch it if they must look again.
@@ -80,8 +82,20 @@ impl SharedPicture {
                 return false;
             }
             now.revision += 1;
+            self.revision.send_replace(now.revision);
             now.matters_after(&std::mem::replace(seen, now.clone()))
         });
+    }
+
+    /// Takes what is seen of a link whose actors are in another process.
+    pub(super) fn sighted(&self, seen: Seen) {
+        self.picture.send_modify(|picture| {
+            (picture.availability, picture.undecided, picture.connections) =
+                (seen.availability, seen.undecided, seen.connections);
+        });
+        let revision = seen.revision;
+        self.seen.send_if_modified(|known| seen.matters_after(&std::mem::replace(known, seen.clone())));
+        self.revision.send_replace(revision);
     }
 
     /// Returns the picture. It is locked meanwhile.
@@ -102,5 +116,10 @@ impl SharedPicture {
     /// Returns a receiver that waits until something else is seen of the link.
     pub fn sightings(&self) -> watch::Receiver<Seen> {
         self.seen.subscribe()
+    }
+
+    /// Returns a receiver that waits until anything else is seen of the link.
+    pub fn revisions(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
     }
 }

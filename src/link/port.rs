@@ -2,39 +2,41 @@
 //! memory. In one process each message is a direct call.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::calls::TakenIn;
+use super::hub::{Embedded, HubPort};
 use super::links::{Links, TooManyLinks};
 use super::parts::LinkParts;
-use super::picture::LinkPicture;
 use super::place::Place;
 use super::records::Resumed;
+use super::standing::{CallsNow, LinkStatus, Standing, Standings, some_calls};
 use super::tools::{Published, Visible};
 use crate::client::{Client, Sessions};
 use crate::core::call_records::Origin;
 use crate::core::calls::{Lookup, NewCall, Record};
 use crate::core::editors::Known;
 use crate::core::last_compile::SeenCompile;
-use crate::core::link::{Fact, Outage};
+use crate::core::link::Fact;
 use crate::core::logbook::Logbook;
 use crate::core::port::Seen;
+use crate::core::port::messages::{self, Ask, Here, Look, Opened, Sighting};
 use crate::core::requests::{Asked, Hold};
 use crate::core::router::Running;
-use crate::fsm::call::Verdict;
+use crate::core::said::Said;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
-use crate::protocol::crossing::millis;
 use crate::protocol::dialect::Dialect;
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::mcp::{Catalogue, Entry, Member};
 use crate::protocol::policy::Grounds;
+use crate::protocol::text::clean;
 use crate::survey::Survey;
 use crate::telemetry::flight::Timeline;
 
@@ -61,50 +63,6 @@ pub struct Calling<'c> {
     pub refused: Option<Grounds>,
     /// Why it is refused, whatever its tool is. Only on a link that leads to no editor.
     pub turned_down: Option<(Cause, Grounds)>,
-}
-
-/// How a link stands at one moment: the answer to a question, for people.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LinkStatus {
-    /// What is known of the link.
-    pub picture: LinkPicture,
-    /// The last survey, without the editor's secrets if it comes from another process; `None` while it is not known
-    /// which project is wanted.
-    pub survey: Option<Arc<Survey>>,
-    /// The package that connects the editor.
-    pub package: Option<serde_json::Value>,
-    /// Where the tools come from.
-    #[serde(default)]
-    pub source: Source,
-    /// How many calls wait.
-    #[serde(default)]
-    pub held: usize,
-    /// How many calls run.
-    #[serde(default)]
-    pub running: usize,
-    /// The call that has run longest: its id, its tool, and for how long.
-    #[serde(default, with = "millis::third")]
-    pub busy_with: Option<(CallId, Arc<str>, Duration)>,
-    /// The session of that call.
-    pub busy_for: Option<SessionId>,
-}
-
-impl LinkStatus {
-    /// The outages, the last one first.
-    pub fn outages(&self) -> impl Iterator<Item = &Outage> {
-        self.picture.outages.iter().rev()
-    }
-}
-
-/// Calls of a link that wait, and those that ended last.
-#[derive(Debug, Clone, Default)]
-pub struct CallsNow {
-    /// How many calls are open.
-    pub open_count: usize,
-    /// Open calls, the oldest first.
-    pub open: Vec<Record>,
-    /// Calls that ended, the last one first.
-    pub recent: Vec<Record>,
 }
 
 impl Port {
@@ -180,16 +138,43 @@ impl Port {
         self.0.tools.policy_lines(session)
     }
 
-    /// Returns a receiver that waits until the link changes.
-    pub fn changes(&self) -> watch::Receiver<LinkPicture> {
-        self.0.link.view.subscribe()
+    /// Returns a receiver that waits until anything else is seen of the link.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.link.view.revisions()
+    }
+
+    /// Returns a receiver that waits until other tools are published.
+    pub fn lists(&self) -> watch::Receiver<Published> {
+        self.0.tools.published.subscribe()
+    }
+
+    /// What a session of another process is told of the link; `None` if it leads to no project.
+    pub fn sighting(&self) -> Option<Sighting> {
+        let project = self.leads_to()?.to_path_buf();
+        let (seen, digest) = (self.seen(), self.told_tools().digest.clone());
+        let published = self.0.tools.published.borrow();
+        Some(Sighting { project, seen, source: published.source, disk_read: published.disk_read, digest })
+    }
+
+    /// The tools as a session of another process is told of them.
+    pub fn told_tools(&self) -> Arc<messages::Tools> {
+        self.0.tools.told()
+    }
+
+    /// Whether the link is a hub's.
+    pub fn is_remote(&self) -> bool {
+        self.0.remote().is_some()
     }
 
     // ---- what is said ----
 
     /// Says that the editor is wanted.
     pub fn want(&self) {
+        let is_news = !self.is_wanted();
         self.0.link.want_editor();
+        if let (true, Some(remote), Some(project)) = (is_news, self.0.remote(), self.leads_to()) {
+            remote.hub.want(project);
+        }
     }
 
     /// Whether somebody said that the editor is wanted.
@@ -199,12 +184,27 @@ impl Port {
 
     /// Gives the link its first survey: a session has just made it, and that led here.
     pub fn foretell(&self, survey: Arc<Survey>) {
+        if self.is_remote() {
+            // The hub has made it, and has its own.
+            return;
+        }
         self.0.project.foretell(survey);
     }
 
-    /// Says a call. A link that leads to no editor refuses it.
+    /// Says a call. A link that leads to no editor refuses it. What the session's rules forbid is refused here.
     pub fn call(&self, calling: Calling<'_>) -> TakenIn {
         let Calling { call, hold, id, may_have_run, refused, turned_down } = calling;
+        let call = match (self.0.remote(), self.leads_to(), &refused) {
+            (Some(remote), Some(project), None) => {
+                let said = Said::new(hold.clone(), id, project.to_path_buf(), call, Instant::now());
+                match remote.hub.say(said) {
+                    Ok(taken) => return taken,
+                    // The links have come here meanwhile.
+                    Err(said) => said.call,
+                }
+            }
+            _ => call,
+        };
         let (calls, number) = (&self.0.calls, call.id);
         let taken = calls.take_from_client(call, may_have_run, hold, refused, id);
         match (taken, turned_down) {
@@ -228,6 +228,15 @@ impl Port {
 
     /// Says that a session does not mean this editor any more: its held calls are refused.
     pub fn refuse_held_of(&self, session: SessionId) {
+        if let (Some(remote), Some(project)) = (self.0.remote(), self.leads_to()) {
+            let (calls, cause) = (&self.0.calls, Cause::ProjectChanged);
+            for Said { call, hold, id, .. } in remote.hub.leave(project) {
+                let number = call.id;
+                if calls.take_from_client(call, false, &hold, None, &id) == TakenIn::Yes {
+                    calls.decide(|ledger, now| ledger.refuse(number, cause, now));
+                }
+            }
+        }
         self.0.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
     }
 
@@ -266,8 +275,17 @@ impl Port {
 
     // ---- what is asked ----
 
-    /// How the link stands now.
+    /// How the link stands now. Of a hub's link: how it stood when that was asked for last, as far as nothing else was seen since.
     pub fn status(&self) -> LinkStatus {
+        if let Some(stood) = self.0.stood() {
+            let (mut status, seen) = (stood.status.clone(), self.seen());
+            // What was seen since, and not what is still on its way.
+            if seen.follows(&stood.seen) && status.picture.availability != seen.availability {
+                (status.picture.availability, status.picture.undecided) = (seen.availability, seen.undecided);
+                (status.picture.since, status.picture.heartbeat) = (Instant::now(), None);
+            }
+            return status;
+        }
         let (link, calls) = (&self.0.link, &self.0.calls);
         let ((held, running), busy_for, busy_with) = calls.ledger(|ledger, now| {
             let busy_with = ledger
@@ -275,6 +293,8 @@ impl Port {
                 .map(|(call, tool, since)| (call, Arc::clone(&tool), now.saturating_duration_since(since)));
             (ledger.counts(), ledger.running_for(), busy_with)
         });
+        let name_of = |session| Some(clean(&self.0.attached.get(session)?.handshake().name));
+        let busy_for = busy_for.filter(|_| self.0.env.records.is_some()).and_then(name_of);
         LinkStatus {
             picture: link.view_now(),
             survey: link.survey_now(),
@@ -304,38 +324,45 @@ impl Port {
         self.0.calls.shared.moved().await;
     }
 
-    /// All calls on record.
+    /// All calls on record, the newest first.
     pub fn all_calls(&self) -> Vec<Record> {
-        self.0.calls.ledger(|ledger, _| ledger.records().map(Cow::into_owned).collect())
+        let mut all: Vec<Record> = self.0.calls.ledger(|ledger, _| ledger.records().map(Cow::into_owned).collect());
+        if let Some(stood) = self.0.stood() {
+            // Here are those that the session's own rules refused.
+            all.extend(stood.calls.iter().flatten().cloned());
+            all.sort_by_key(|record| std::cmp::Reverse(record.accepted));
+        }
+        all
     }
 
     /// The newest calls, or those older than `before`; only those with this verdict if one is given. Also returns whether there are
     /// more. `None` if `before` is not on record.
     pub fn calls(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<(Vec<Record>, bool)> {
-        self.0.calls.ledger(|ledger, _| {
-            let mut records = ledger.records();
-            if let Some(before) = before {
-                records.by_ref().find(|record| record.id == before)?;
-            }
-            let mut wanted = records
-                .filter(|record| verdict.is_none_or(|wanted| record.verdict.map(Verdict::label) == Some(wanted)));
-            let shown = wanted.by_ref().take(limit).map(Cow::into_owned).collect();
-            Some((shown, wanted.next().is_some()))
-        })
+        if self.is_remote() {
+            return some_calls(self.all_calls().into_iter(), limit, before, verdict);
+        }
+        self.0.calls.ledger(|ledger, _| some_calls(ledger.records().map(Cow::into_owned), limit, before, verdict))
     }
 
     /// What is known of a call's result.
     pub fn look_up(&self, call: CallId) -> Lookup {
-        self.0.calls.look_up(call)
+        let told = self.0.remote().and_then(|remote| remote.looked_up(call));
+        told.unwrap_or_else(|| self.0.calls.look_up(call))
     }
 
     /// How many calls were taken over from earlier gateways.
     pub fn recovered(&self) -> u64 {
+        if let Some(stood) = self.0.stood() {
+            return stood.recovered;
+        }
         self.0.calls.ledger(|ledger, _| ledger.recovered())
     }
 
     /// The last compile result that was seen of the wanted project.
     pub fn last_compile(&self) -> Option<SeenCompile> {
+        if let Some(stood) = self.0.stood() {
+            return stood.compile.clone();
+        }
         self.0.calls.answers.last_compile()
     }
 
@@ -357,6 +384,19 @@ impl Port {
     /// The sessions on the link.
     pub fn sessions(&self) -> Vec<Arc<Client>> {
         self.0.attached.all()
+    }
+
+    /// How many clients are on the link.
+    pub fn clients(&self) -> usize {
+        match self.0.stood() {
+            Some(stood) => stood.clients,
+            None => self.sessions().iter().filter(|client| !client.id.is_post()).count(),
+        }
+    }
+
+    /// Returns the session's end of the port to this link.
+    pub(super) fn of(link: Arc<LinkParts>) -> Self {
+        Self(link)
     }
 }
 
@@ -419,7 +459,7 @@ impl Ports {
 
     /// The link that has a record of this call, if any.
     pub fn of_call(&self, call: CallId) -> Option<Port> {
-        self.0.of_call(call).map(Port)
+        self.0.of_call(call).or_else(|| self.0.of_remote_call(call)).map(Port)
     }
 
     /// The link that has the call which the records name for this request, if any.
@@ -442,11 +482,65 @@ impl Ports {
         self.0.union_of(members)
     }
 
+    // ---- the links of a hub ----
+
+    /// The port to the hub, if the links are a hub's.
+    pub fn hub(&self) -> Option<&Arc<HubPort>> {
+        self.0.hub()
+    }
+
+    /// How all links of this process stand, and what is known of the call that is asked for.
+    pub fn stand(&self, ask: Ask) -> (Vec<Standing>, Option<(CallId, PathBuf, Lookup)>) {
+        self.0.stand(ask)
+    }
+
+    /// Returns a receiver that is notified whenever a link to an editor is opened or closed.
+    pub fn openings(&self) -> watch::Receiver<()> {
+        self.0.openings()
+    }
+
+    /// How all links of the hub stood when that was asked for last; `None` if they are not a hub's.
+    pub fn standings(&self) -> Option<Arc<Standings>> {
+        self.0.standings()
+    }
+
+    /// Asks the hub how all its links stand, so that it can be read. Does nothing if the links are here.
+    pub async fn ask(&self, ask: Ask) {
+        let Some(hub) = self.hub() else { return };
+        if let Ok(Ok(json)) = hub.ask(messages::ASK, &ask).await
+            && let Ok(standings) = serde_json::from_str(json.get())
+        {
+            self.0.told_standings(standings);
+        }
+    }
+
+    /// Asks the hub what it finds where a client works.
+    ///
+    /// # Errors
+    /// The links are here.
+    pub async fn look(&self, look: &Look) -> Result<Option<Survey>, Embedded> {
+        let hub = self.hub().ok_or(Embedded)?;
+        let told = hub.ask(messages::LOOK, look).await?;
+        Ok(told.ok().and_then(|json| serde_json::from_str(json.get()).ok()))
+    }
+
+    /// Says who the client is, and where the session is, if the links are a hub's.
+    pub fn opened(&self, opened: Opened) {
+        self.hub().inspect(|hub| hub.opened(opened));
+    }
+
+    /// As [`opened`](Self::opened).
+    pub fn here(&self, here: Here) {
+        self.hub().inspect(|hub| hub.here(here));
+    }
+
+    /// The bytes of the arguments of the calls that were said to the hub.
+    pub fn said_bytes(&self) -> usize {
+        self.hub().map_or(0, |hub| hub.open_bytes())
+    }
+
     /// Whether a request became a call, on any link.
     pub fn own(&self, request: RequestKey) -> bool {
         self.0.own(request)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,6 +16,7 @@ use crate::core::port::Settled;
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
+use crate::fsm::cause::Loss;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
@@ -249,8 +250,9 @@ impl Calls {
             Fate::New => return Resumed::New,
             Fate::Again => return Resumed::Again,
             Fate::Answered(result) => {
-                let result = ToolResult::from_stored(result.get()).with_line(user_text::TAKEN_OVER);
-                self.answer_brought(client, asked, origin, result);
+                let result = ToolResult::from_stored(result.get());
+                let verdict = records.and_then(|records| records.verdict(origin)).unwrap_or(Verdict::Ok);
+                self.answer_brought(client, asked, origin, (verdict, result.with_line(user_text::TAKEN_OVER)));
                 return Resumed::Settled;
             }
             Fate::Adopt { sent, .. } => Some(sent.call),
@@ -269,16 +271,22 @@ impl Calls {
             };
             records.unknown(sent, &result.stored());
         }
-        self.answer_brought(client, asked, origin, result);
+        self.answer_brought(client, asked, origin, (Verdict::OutcomeUnknown(Loss::HubEnded), result));
         Resumed::Settled
     }
 
     /// Answers a request that an earlier gateway had. A session that goes on by itself has the record of its call, and says there when
     /// its client has the answer.
-    fn answer_brought(&self, client: Arc<Client>, asked: Asked, origin: &Origin, result: ToolResult) {
+    fn answer_brought(
+        &self,
+        client: Arc<Client>,
+        asked: Asked,
+        origin: &Origin,
+        (verdict, result): (Verdict, ToolResult),
+    ) {
         let (call, result, profile) = (self.env.next_call_id(), Arc::new(result), asked.profile);
         let answer = Ok(Arc::clone(&result));
-        let settled = Settled { asked, call, verdict: Verdict::Ok, answer, project: None };
+        let settled = Settled { asked, call, verdict, answer, project: None, unrun: false };
         let delivery = client.settled(&self.env, settled, None::<fn()>);
         if let (None, Some(own)) = (&self.env.records, self.env.own.get()) {
             let (records, origin) = (Arc::clone(&own.file), Some(origin.clone()));

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use super::state::Link;
 use crate::client::Attached;
 use crate::config::Config;
 use crate::core::calls::Wanted;
+use crate::core::port::messages;
 use crate::fsm::registry::Source;
 use crate::limits::{POLICY_RULES_MAX, SESSIONS_MAX};
 use crate::protocol::dialect::{Dialect, EditorTool, PackageTool, ToolListing};
@@ -57,6 +59,11 @@ pub struct Tools {
     shown: Mutex<Vec<(Arc<Catalogue>, Visible)>>,
     /// The rules that were compared with the live list.
     compared: Mutex<Compared>,
+    /// The configuration of the hub that has the link, with the rules that it told of. It decides by them and by the project's before it
+    /// sends a call, so what is not known here refuses nothing.
+    hub: Mutex<Option<Arc<Config>>>,
+    /// What sessions of other processes are told.
+    told: Mutex<Option<Arc<messages::Tools>>>,
 }
 
 /// Which rules were compared with the live list, so that each that matches nothing is told once.
@@ -88,6 +95,8 @@ impl Tools {
             rules: Mutex::default(),
             shown: Mutex::default(),
             compared: Mutex::default(),
+            hub: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
@@ -145,6 +154,44 @@ impl Tools {
         self.tell_idle_rules(&sessions);
     }
 
+    /// Sets the rules of the hub that has the link. `None`: no hub has it.
+    pub(super) fn decided_by_hub(&self, rules: Option<Policy>) {
+        *enter(&self.hub) = rules.map(|policy| Arc::new(Config { policy, ..Config::default() }));
+    }
+
+    /// Returns the tools as a session of another process is told of them. Kept as long as nothing changes.
+    pub fn told(&self) -> Arc<messages::Tools> {
+        let published = self.published.borrow().clone();
+        let rules = enter(&self.rules).clone().map(|(_, policy)| policy);
+        let dialect = self.link.dialect().name();
+        let package_version =
+            self.link.survey.borrow().as_ref().and_then(|survey| survey.facts.package_version.clone());
+        let mut told = enter(&self.told);
+        if let Some(told) = told.as_ref()
+            && told.dialect == dialect
+            && told.tools == *published.tools
+            && told.unusable == *published.unusable
+            && told.rules == rules
+            && told.package_version == package_version
+        {
+            return Arc::clone(told);
+        }
+        let mut now = messages::Tools {
+            digest: String::new(),
+            dialect: dialect.to_owned(),
+            package_version,
+            tools: published.tools.to_vec(),
+            unusable: published.unusable.to_vec(),
+            hub_rules: self.env.config.policy.clone(),
+            rules,
+        };
+        let digest = Sha256::digest(serde_json::to_vec(&now).unwrap_or_default());
+        now.digest = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let now = Arc::new(now);
+        *told = Some(Arc::clone(&now));
+        now
+    }
+
     // ---- which may be called ----
 
     /// Returns why this session may not call a tool of the editor's list in this project; `None` if it may.
@@ -171,7 +218,8 @@ impl Tools {
     fn policies(&self, session: SessionId, project: Option<&Path>, of_project: Policy) -> Policies<'_> {
         let own = match session {
             // The client over stdin and stdout brings the gateway's own rules. A guest brings none.
-            SessionId::STDIO | SessionId::GUESTS => None,
+            SessionId::STDIO => enter(&self.hub).clone(),
+            SessionId::GUESTS => None,
             _ => Some(self.attached.get(session).map_or_else(
                 || {
                     let mut ended = Config::default();
@@ -230,6 +278,9 @@ impl Tools {
             Some(wanted) if found != Some(wanted) => {
                 let kept = enter(&self.rules).clone().filter(|(of, _)| *of == wanted).map(|(_, policy)| policy);
                 kept.unwrap_or_else(|| {
+                    if enter(&self.hub).is_some() {
+                        return Policy::default();
+                    }
                     let mut policy = Policy::default();
                     policy.refuse_all(format!("what {} says of tools is not known", wanted.display()));
                     policy

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::host::{Host as _, Process, RealHost};
+use super::stdio::WriteAtOnce;
 
 /// The longest path of a socket: macOS has room for 104 bytes, the end mark included.
 #[cfg(unix)]
@@ -46,6 +47,21 @@ impl HangUp {
         }
         #[cfg(not(unix))]
         false
+    }
+
+    /// Returns a function that writes to the other side without blocking. `None` if the system has no such write.
+    pub fn write_at_once(&self) -> Option<WriteAtOnce> {
+        #[cfg(unix)]
+        {
+            let socket = std::sync::Weak::clone(&self.0);
+            Some(Box::new(move |bytes| {
+                use rustix::net::{SendFlags, send};
+                let socket = socket.upgrade().ok_or(io::ErrorKind::NotConnected)?;
+                Ok(send(&*socket, bytes, SendFlags::DONTWAIT)?)
+            }))
+        }
+        #[cfg(not(unix))]
+        None
     }
 }
 
@@ -130,6 +146,7 @@ mod unix {
     use tokio::io::{AsyncRead, ReadBuf};
     use tokio::net::unix::OwnedReadHalf;
     use tokio::net::{UnixListener, UnixStream};
+    use tokio::runtime::Handle;
 
     use super::{Connection, HangUp, Path, PathBuf, Peer, SocketError, io};
 
@@ -171,13 +188,18 @@ mod unix {
             &self.path
         }
 
-        /// Waits for the next connection of a program of this user. Connections of others are closed.
+        /// Waits for the next connection of a program of this user. Connections of others are closed. What comes over the connection
+        /// wakes tasks of `runtime` without the help of another thread.
         ///
         /// # Errors
         /// The system's error.
-        pub async fn accept(&mut self) -> io::Result<Connection> {
+        pub async fn accept(&mut self, runtime: &Handle) -> io::Result<Connection> {
             loop {
-                let (stream, _) = self.listener.accept().await?;
+                let stream = self.listener.accept().await?.0.into_std()?;
+                let stream = {
+                    let _entered = runtime.enter();
+                    UnixStream::from_std(stream)?
+                };
                 if let Ok(connection) = opened(stream) {
                     return Ok(connection);
                 }
@@ -264,6 +286,7 @@ mod windows {
 
     use interprocess::os::windows::named_pipe::{DuplexPipeStream, pipe_mode::Bytes};
     use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
+    use tokio::runtime::Handle;
 
     use super::{Connection, HangUp, Path, PathBuf, Peer, SocketError, io};
     use crate::platform::host::user_of;
@@ -310,7 +333,7 @@ mod windows {
         ///
         /// # Errors
         /// The system's error.
-        pub async fn accept(&mut self) -> io::Result<Connection> {
+        pub async fn accept(&mut self, _: &Handle) -> io::Result<Connection> {
             self.next.connect().await?;
             let next = ServerOptions::new().reject_remote_clients(true).create(&self.path)?;
             let pipe = std::mem::replace(&mut self.next, next);
@@ -369,6 +392,8 @@ mod tests {
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    use tokio::runtime::Handle;
+
     use super::*;
 
     fn private_folder() -> tempfile::TempDir {
@@ -379,8 +404,11 @@ mod tests {
 
     async fn says(path: &Path) -> Option<u32> {
         let mut listener = Listener::bind(path).unwrap();
-        let (mut here, mut there) =
-            tokio::try_join!(async { listener.accept().await.map_err(SocketError::from) }, connect(path)).unwrap();
+        let (mut here, mut there) = tokio::try_join!(
+            async { listener.accept(&Handle::current()).await.map_err(SocketError::from) },
+            connect(path)
+        )
+        .unwrap();
         there.writer.write_all(b"hello").await.unwrap();
         let mut said = [0; 5];
         here.reader.read_exact(&mut said).await.unwrap();

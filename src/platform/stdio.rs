@@ -102,12 +102,12 @@ pub fn stdout_hung_up() -> bool {
 }
 
 /// Writes as many bytes as possible without blocking. Returns the number of bytes written.
-pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
+pub type WriteAtOnce = Box<dyn Fn(&[u8]) -> io::Result<usize> + Send + Sync>;
 
 /// Returns a function that writes to stdout without blocking. `None` if the system has no such write.
 pub fn stdout_at_once() -> Option<WriteAtOnce> {
     #[cfg(target_os = "linux")]
-    return Some(|bytes| system::write_at_once(io::stdout(), bytes));
+    return Some(Box::new(|bytes| system::write_at_once(io::stdout(), bytes)));
     #[cfg(not(target_os = "linux"))]
     None
 }

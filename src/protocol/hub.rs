@@ -1,9 +1,10 @@
 //! The protocol between a session of `holdfast serve` and the hub: the gateway that several sessions share.
 //!
 //! A session connects and writes one line, [`Hello`]. The hub answers with one line, [`Reply`]. After a welcome both sides speak
-//! MCP, one JSON-RPC message on each line, as on stdin and stdout: the session is the client. It numbers its requests itself, so
-//! an id is never used twice. Four notifications are added: [`DELIVERED`], [`RETIRE`], [`INPUT_ENDED`], and of the hub
-//! [`GIVEN_BACK`].
+//! JSON-RPC, one message on each line: the session is the client. It numbers its requests itself, so an id is never used twice.
+//! In version 2 the messages are those of the port ([`core::port::messages`](crate::core::port::messages)), in version 1 those of MCP,
+//! as on stdin and stdout. Four notifications are in both: [`DELIVERED`], [`RETIRE`], [`INPUT_ENDED`], and of the hub [`GIVEN_BACK`].
+//! Hello, reply and [`RETIRE`] are the same in every version.
 
 use std::path::PathBuf;
 
@@ -13,9 +14,12 @@ use crate::protocol::mcp::Audience;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::policy::Policy;
 
+/// The version from which on the port is spoken.
+pub const PORT: u32 = 2;
 /// The newest version of this protocol.
-pub const NEWEST: u32 = 1;
-/// The oldest version that this program speaks.
+pub const NEWEST: u32 = PORT;
+/// The oldest version that this program speaks. A session of this program only asks a hub of that version to retire; a hub of this
+/// program still serves sessions of it, which speak MCP.
 pub const OLDEST: u32 = 1;
 
 /// The notification with which a session says that the client has the answer to one of its requests: `{"request": NUMBER}`.
@@ -170,7 +174,8 @@ mod tests {
 
     #[test]
     fn two_sides_speak_the_newest_version_that_both_know() {
-        for (oldest, newest, spoken) in [(1, 1, Some(1)), (1, 9, Some(1)), (2, 9, None), (0, 0, None), (0, 1, Some(1))]
+        for (oldest, newest, spoken) in
+            [(1, 1, Some(1)), (1, 2, Some(2)), (1, 9, Some(2)), (3, 9, None), (0, 0, None), (0, 1, Some(1))]
         {
             assert_eq!(negotiate(oldest, newest), spoken, "{oldest}..{newest}");
         }

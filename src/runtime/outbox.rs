@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::core::requests::{
     Array, BatchKey, Hold, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
@@ -121,6 +121,11 @@ impl Outbox {
     /// Creates the outbox of a session; `events` logs and counts its messages.
     pub fn new(session: SessionId, events: Events) -> Self {
         Self { events, requests: Mutex::new(Requests::of(session)), ..Self::default() }
+    }
+
+    /// Lets this many more requests be open.
+    pub fn allow_more(&self, more: usize) {
+        self.lock().allow_more(more);
     }
 
     /// Takes the lock, even if a former holder panicked: every operation leaves the table of requests consistent.
@@ -466,6 +471,17 @@ impl Outbox {
             }
             if look == end || self.left.load(Ordering::Relaxed) == before {
                 return false;
+            }
+        }
+    }
+
+    /// Waits until lines wait, and nothing was taken for `most`. Notices that after twice as long at the latest.
+    pub async fn stands_still(&self, most: Duration) {
+        loop {
+            let (before, waits) = (self.left.load(Ordering::Relaxed), !self.is_flushed());
+            sleep(most).await;
+            if waits && !self.is_flushed() && self.left.load(Ordering::Relaxed) == before {
+                return;
             }
         }
     }

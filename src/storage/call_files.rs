@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 pub use self::open_file::Lost;
 use self::open_file::{Head, Inner, seconds_now};
 use crate::core::call_records::{CallRecords, Known, Left, Origin, Record, SentCall};
+use crate::fsm::call::Verdict;
 use crate::limits::hub::{
     CALL_RECORDS_MAX_BYTES, CALL_RECORDS_NAMES_MAX, CALL_RECORDS_READ_MAX_BYTES, CALL_RECORDS_SPENT_BYTES,
 };
@@ -352,6 +353,11 @@ impl CallFile {
         if inner.records.known(&origin).is_some() {
             let _ = inner.add(&self.head(), Record::Delivered(origin));
         }
+    }
+
+    /// Returns how the call of a request ended, or that it still runs, if its client is told so.
+    pub fn verdict(&self, origin: &Origin) -> Option<Verdict> {
+        self.lock().records.verdict(origin)
     }
 
     /// Returns what is known of a request; `None` if no byte of a call for it was written.

@@ -40,7 +40,7 @@ impl CatalogueFile {
 }
 
 /// What a catalogue file says beside the tools.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The canonical project path.
     pub project: PathBuf,

@@ -134,13 +134,13 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
 
 /// Accepts connections, and opens a session for each that says who it is. Never returns.
 async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut listener: Listener) {
-    let strangers = Arc::new(Semaphore::new(HUB_STRANGERS_MAX));
+    let (strangers, runtime) = (Arc::new(Semaphore::new(HUB_STRANGERS_MAX)), several.runtime());
     loop {
         // A connection waits in the system's queue while too many have not said who they are.
         let Ok(stranger) = Arc::clone(&strangers).acquire_owned().await else { return };
         let accepted = tokio::select! {
             biased;
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept(&runtime) => accepted,
             () = sleep(LOOK_EVERY) => {
                 bind_again(&parts, &mut listener);
                 continue;
@@ -221,7 +221,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     if writer.write_all(&answer).await.is_err() || writer.flush().await.is_err() {
         return;
     }
-    let (Ok(hello), Reply::Welcome(_)) = (hello, reply) else { return };
+    let (Ok(hello), Reply::Welcome(Welcome { protocol, .. })) = (hello, reply) else { return };
     let (pid, build) = (hello.pid, hello.build.clone());
     let has_those_of = |name: String| parts.env.records.as_ref().is_some_and(|records| records.has_those_of(&name));
     for former in parts.sessions.local().iter().filter(|client| client.name().as_deref() == Some(&*hello.session)) {
@@ -234,6 +234,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
         project: None,
         records_lost: hello.records.is_some_and(|records| !has_those_of(records)),
         hang_up: Some(hang_up),
+        speaks_port: protocol >= hub::PORT,
     };
     match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),

@@ -23,7 +23,6 @@ use crate::limits::{FLUSH_READING_MAX, SHARED_WRITE_BYTES};
 use crate::link::LinkParts;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::{self, ClientInfo, ToolResult};
-use crate::runtime::messages::session;
 
 /// As many messages are served as may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +183,6 @@ impl Post {
     fn cancel(&self, request: &RequestId) {
         if let Some(key) = self.client.outbox.cancel(request) {
             self.parts.links.cancel(key);
-            self.client.actor.cast(session::Message::Cancelled(key));
         }
     }
 

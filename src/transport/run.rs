@@ -8,29 +8,44 @@
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::{ending, links, stdin_reader};
+use super::{attached, ending, links, stdin_reader};
+use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::{Ended, Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::Client;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::Loss;
+use crate::limits::hub::HUB_VERDICTS_MAX;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::runtime::messages::session;
 
 /// Runs a gateway over a client's pipes until one of them ends, `quit` gives a reason to end, or the gateway fails. Returns the
-/// reason.
+/// reason. `hub`: what the session needs to use the links of a hub, if it is to.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
     spawn: S,
     pumps: Pumps,
     mut quit: mpsc::Receiver<ShutdownReason>,
+    hub: Option<&Arc<HubSeat>>,
 ) -> ShutdownReason {
     parts.links.serve_one();
     let ((stop, stopping), (last, ends)) = (watch::channel(false), watch::channel(false));
-    let serving = parts.env.health.spawn("links", links::serve(Arc::clone(parts), spawn.clone(), ends));
+    let serving = parts.env.health.spawn("links", {
+        let (parts, spawn, hub) = (Arc::clone(parts), spawn.clone(), hub.map(Arc::clone));
+        async move {
+            let is_here = match hub {
+                Some(hub) => attached::run(&hub, spawn.clone(), ends.clone()).await,
+                None => true,
+            };
+            if is_here {
+                links::serve(parts, spawn, ends).await;
+            }
+        }
+    });
     let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
@@ -59,13 +74,18 @@ pub async fn run<S: Spawn>(
         // Waits until the session actor has handled, in order, what it received before the end of input, and then the end itself,
         // at which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. That takes a
         // short time, because no handler waits.
-        let _ = timeout(FLUSH_MAX, parts.client.mailbox.idle()).await;
+        // What waits for a hub's answer waits longer.
+        let most = if hub.is_some() { HUB_VERDICTS_MAX } else { FLUSH_MAX };
+        let _ = timeout(most, parts.client.mailbox.idle()).await;
         let settled = async {
             for link in parts.links.all() {
                 link.calls.shared.settled().await;
             }
         };
         let _ = timeout(DRAIN_MAX, settled).await;
+    }
+    if let Some(hub) = hub {
+        attached::end(hub, why).await;
     }
     parts.client.actor.cast(session::Message::CallsSettled);
     // Done before waiting for the tree's end: that may take seconds if an actor is stuck, and clients kill a server that ends
@@ -82,6 +102,9 @@ pub async fn run<S: Spawn>(
     answer_all(parts, why).await;
     if !parts.client.outbox.is_flushed() {
         parts.env.events.stdout_not_read(parts.client.outbox.counts().queued);
+    }
+    if let Some(hub) = hub {
+        attached::conclude(hub).await;
     }
     let written = async {
         for link in kept {
@@ -132,9 +155,17 @@ impl Pumps {
         Self { input: tokio::spawn(input), output: tokio::spawn(output) }
     }
 
-    /// Returns the two tasks, to wait for: first the task that reads, then the task that writes.
-    pub(super) fn tasks(&mut self) -> (&mut tokio::task::JoinHandle<()>, &mut tokio::task::JoinHandle<()>) {
-        (&mut self.input, &mut self.output)
+    /// As [`of`](Self::of), but reads where the actors run: a call then changes no thread on its way to its link. If an actor there is
+    /// stuck, the session hears nothing and takes the hub for hung, which it is.
+    pub(super) fn beside_actors(
+        parts: &Parts,
+        client: &Arc<Client>,
+        runtime: &Handle,
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Self {
+        let (input, output) = (Self::reading_of(parts, client, input), Self::writing_of(parts, client, output));
+        Self { input: runtime.spawn(input), output: tokio::spawn(output) }
     }
 
     /// Returns the two tasks: first the task that reads, then the task that writes.

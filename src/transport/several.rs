@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -22,7 +23,9 @@ use crate::client::{Arrival, Client, TooManySessions};
 use crate::core::calls::Keep;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::http::POSTS_MAX;
+use crate::limits::hub::HUB_SESSION_STILL_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
+use crate::protocol::ids::LinkId;
 use crate::runtime::enter;
 
 /// A gateway for several clients; see the module's documentation.
@@ -58,6 +61,11 @@ impl<S: Spawn> Several<S> {
         Self { parts, spawn, stop, last, links: Mutex::new(Some(links)), posts, sessions: Mutex::default() }
     }
 
+    /// The runtime on which actors run.
+    pub fn runtime(&self) -> Handle {
+        self.spawn.runtime()
+    }
+
     /// Lets clients send single messages, as over HTTP.
     ///
     /// # Errors
@@ -78,10 +86,15 @@ impl<S: Spawn> Several<S> {
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Session, TooManySessions> {
-        let nowhere = self.parts.links.nowhere();
-        let opened = self.parts.sessions.open(nowhere.id, arrival.into(), &self.parts.env.events);
-        let client = opened.inspect_err(|_| self.parts.links.close(nowhere.id))?;
-        let pumps = Pumps::of(&self.parts, &client, input, output);
+        let arrival = arrival.into();
+        // The session of another process has a link of its own there, on which it is while no editor is found for it.
+        let own = (!arrival.speaks_port).then(|| self.parts.links.nowhere().id);
+        let opened = self.parts.sessions.open(own.unwrap_or(LinkId::FIRST), arrival, &self.parts.env.events);
+        let client = opened.inspect_err(|_| own.into_iter().for_each(|own| self.parts.links.close(own)))?;
+        let pumps = match client.speaks_port {
+            true => Pumps::beside_actors(&self.parts, &client, &self.runtime(), input, output),
+            false => Pumps::of(&self.parts, &client, input, output),
+        };
         let (ends, ended) = watch::channel(None);
         let (parts, spawn, stop) = (Arc::clone(&self.parts), self.spawn.clone(), self.stop.subscribe());
         let served = Arc::clone(&client);
@@ -89,7 +102,7 @@ impl<S: Spawn> Several<S> {
             let why = serve(&parts, &served, spawn, pumps, stop).await;
             keep_undelivered(&parts, &served);
             parts.sessions.close(served.id);
-            parts.links.close(served.nowhere());
+            own.into_iter().for_each(|own| parts.links.close(own));
             ends.send_replace(Some(why));
         });
         let mut sessions = enter(&self.sessions);
@@ -164,6 +177,8 @@ async fn serve<S: Spawn>(
         () = client.input_ended.notified() => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
         () = exhausted.notified() => ShutdownReason::Exhausted,
+        // Its answers stay as records, and it comes again if it lives.
+        () = client.outbox.stands_still(HUB_SESSION_STILL_MAX), if client.speaks_port => ShutdownReason::ClientGone,
     };
     let how = *end.borrow();
     let mut why = why;

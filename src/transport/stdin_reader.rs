@@ -17,8 +17,10 @@ use tokio::time::Instant;
 
 use crate::client::Client;
 use crate::core::call_records::Origin;
+use crate::core::port::messages;
 use crate::core::requests::{BatchKey, Hold, Holder, NotOpened};
 use crate::core::user_text;
+use crate::limits::hub::HUB_CALL_REST_MAX_BYTES;
 use crate::limits::{
     CLIENT_LINE_MAX_BYTES, FIRST_SESSION_MAX, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX,
 };
@@ -61,7 +63,8 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let backlog = Arc::new(Backlog::default());
     let deliverer = with.env.health.spawn("delivery", deliver(with.clone(), waiting, Arc::clone(&backlog)));
     let intake = Intake { with, queue, backlog, batches: AtomicBool::new(false) };
-    let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
+    let rest = if intake.with.client.speaks_port { HUB_CALL_REST_MAX_BYTES } else { 0 };
+    let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES + rest);
     let mut buffer = vec![0; 64 * 1024];
     let mut ended = Then::GoOn;
     while ended == Then::GoOn
@@ -296,14 +299,14 @@ impl Intake {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
-                if method == hub::DELIVERED && self.with.client.is_over_a_hub() {
+                if method == hub::DELIVERED && self.with.client.is_of_another_process() {
                     self.with.delivered(params.as_deref());
                     return Then::GoOn;
                 }
-                if method == hub::INPUT_ENDED && self.with.client.is_over_a_hub() {
+                if method == hub::INPUT_ENDED && self.with.client.is_of_another_process() {
                     return Then::Acknowledge;
                 }
-                if method == hub::RETIRE && self.with.client.is_over_a_hub() {
+                if method == hub::RETIRE && self.with.client.is_of_another_process() {
                     self.with.env.retire();
                     return Then::GoOn;
                 }
@@ -333,7 +336,9 @@ impl Intake {
     ) -> Option<Hold> {
         let outbox = &self.with.client.outbox;
         let profile = requester.as_ref().map(|requester| requester.profile);
-        match outbox.open(id, Method::from_name(method), requester) {
+        // A call over the port counts as what its client asked for.
+        let counted = if method == messages::CALL { "tools/call" } else { method };
+        match outbox.open(id, Method::from_name(counted), requester) {
             Ok(hold) => {
                 if let Some(batch) = batch {
                     outbox.join_batch(hold.key(), batch);
@@ -370,7 +375,6 @@ impl Intake {
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
             self.with.links.cancel(request);
-            self.with.client.actor.cast(session::Message::Cancelled(request));
         }
     }
 

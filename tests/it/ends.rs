@@ -58,7 +58,7 @@ async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_fa
         tokio::io::AsyncWriteExt::write_all(&mut to_input, format!("{line}\n").as_bytes()).await.unwrap();
     }
     drop(to_input);
-    let why = within("the end", run::run(&parts, holdfast::actors::gateway::Plain, pumps, quitting)).await;
+    let why = within("the end", run::run(&parts, holdfast::actors::gateway::Plain, pumps, quitting, None)).await;
     assert_eq!(why, ShutdownReason::Exhausted);
     drop(parts);
     let mut said = String::new();

@@ -205,7 +205,7 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         let (quit, quitting) = mpsc::channel(1);
         let running = tokio::spawn({
             let parts = Arc::clone(&parts);
-            async move { run::run(&parts, Plain, pumps, quitting).await }
+            async move { run::run(&parts, Plain, pumps, quitting, None).await }
         });
         let (mut owed, mut next) = (Owed::default(), 0);
         for line in input.split(|byte| *byte == b'\n').take(LINES_MAX) {

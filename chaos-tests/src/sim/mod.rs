@@ -206,7 +206,7 @@ async fn gateway(
     let running = {
         let (parts, recorder) = (Arc::clone(&parts), recorder.clone());
         async move {
-            let why = run::run(&parts, saboteur, pumps, quitting).await;
+            let why = run::run(&parts, saboteur, pumps, quitting, None).await;
             recorder.record(Event::Ended(why.into()));
             let links = see_links(&links, &parts);
             let (held, flying) = calls(&links);

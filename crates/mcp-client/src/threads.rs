@@ -71,6 +71,11 @@ impl<W: Write, R: Read + Send + 'static> Client<W, R> {
         std::thread::spawn(move || ear.listen(output));
     }
 
+    /// Returns the server's output, if reading has not begun.
+    pub fn output(&self) -> Option<&R> {
+        self.output.as_ref()
+    }
+
     /// Whether this client reads stdout.
     pub fn reads(&self) -> bool {
         self.reading

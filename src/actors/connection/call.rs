@@ -90,7 +90,7 @@ impl Line {
         if let Err(unsent) = self.with.calls.record_sending(record) {
             let why = match unsent {
                 Unsent::Unrecorded(grounds) => Unsendable::TurnedDown(Cause::Unrecorded, grounds),
-                Unsent::MakesWay(client) if client.is_over_a_hub() => {
+                Unsent::MakesWay(client) if client.is_of_another_process() => {
                     self.give_back(call);
                     return false;
                 }

@@ -4,21 +4,30 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{NewRequest, SessionActor, State};
+use tokio::time::timeout;
+
+use super::{SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
+use crate::actors::intake::NewRequest;
 use crate::core::editors::{Choice, Refusal, choose, named};
 use crate::core::meant::Heading;
+use crate::core::port::messages::Ask;
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
+use crate::limits::hub::HUB_QUESTION_MAX;
 use crate::link::{Place, Port};
+use crate::protocol::ids::CallId;
 use crate::protocol::mcp::editor_argument::is_taken;
-use crate::protocol::mcp::{Catalogue, GatewayCall, GatewayTool, Member, ToolResult, editor_name, take_editor};
+use crate::protocol::mcp::{
+    Catalogue, GatewayCall, GatewayTool, Member, OfferRequest, Resource, ToolResult, editor_name, take_editor,
+};
 use crate::protocol::policy::Grounds;
+use crate::runtime::messages::session::Message;
 
 /// The tools that a session lists while it is on its link that leads to no project.
 #[derive(Default)]
@@ -102,6 +111,54 @@ impl SessionActor {
         if depends && self.seat.client.handshake().opened {
             self.route(state, &Event::EditorsChanged);
         }
+    }
+
+    /// Takes out of what waits the requests whose answer depends on how a hub's links stand, and asks for that.
+    pub(super) fn ask_first(&self, state: &mut State) {
+        let must_ask = |new: &mut NewRequest| !new.has_asked && GatewayTool::from_name(&new.call.name).is_some();
+        let asking: Vec<NewRequest> = state.unrouted.extract_if(.., must_ask).collect();
+        let offers: Vec<_> = state.unrouted_offers.extract_if(.., |new| !new.has_asked).collect();
+        // The result of a call is asked for by its id: one question each.
+        let (of_results, asking): (Vec<_>, Vec<_>) = asking.into_iter().partition(|new| result_of(new).is_some());
+        let each = of_results.into_iter().map(|new| (result_of(&new), vec![new], Vec::new()));
+        for (call, calls, offers) in each.chain([(None, asking, offers)]) {
+            if calls.is_empty() && offers.is_empty() {
+                continue;
+            }
+            let nth = state.asking.last_key_value().map_or(0, |(nth, _)| nth + 1);
+            let of = |tool| calls.iter().any(|new: &NewRequest| GatewayTool::from_name(&new.call.name) == Some(tool));
+            let reads = |resource| {
+                offers.iter().any(|new| matches!(&new.call, OfferRequest::Read(read) if read.resource == resource))
+            };
+            let ask = Ask {
+                call,
+                calls: of(GatewayTool::Calls) || reads(Resource::Calls),
+                on_disk: of(GatewayTool::Editors) || reads(Resource::Editors),
+            };
+            state.asking.insert(nth, (calls, offers));
+            let (links, me) = (self.seat.links.clone(), state.me.clone());
+            self.tasks.spawn(async move {
+                // While no hub serves, what was told before must do.
+                let _ = timeout(HUB_QUESTION_MAX, links.ask(ask)).await;
+                let _ = me.cast(Message::Asked(nth));
+            });
+        }
+    }
+
+    /// Lets main go on at the end of input, if no request waits for a hub any more.
+    pub(super) fn release_last(&self, state: &mut State) {
+        if state.asking.is_empty() && state.unrouted.is_empty() && state.unrouted_offers.is_empty() {
+            state.last_permit = None;
+        }
+    }
+
+    /// Goes on with the requests that waited for the answer to this question.
+    pub(super) fn asked(&self, state: &mut State, nth: u64) {
+        let Some((calls, offers)) = state.asking.remove(&nth) else { return };
+        state.unrouted.extend(calls.into_iter().map(|new| NewRequest { has_asked: true, ..new }));
+        state.unrouted_offers.extend(offers.into_iter().map(|new| NewRequest { has_asked: true, ..new }));
+        self.find_way(state);
+        self.release_last(state);
     }
 
     /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.
@@ -237,6 +294,14 @@ impl SessionActor {
             }
             GatewayCall::WaitReady { .. } => own.run(&self.tasks, asked, tool, arguments),
         }
+    }
+}
+
+/// Returns the call whose result is asked for by a call of `holdfast_result`.
+fn result_of(new: &NewRequest) -> Option<CallId> {
+    match GatewayTool::from_name(&new.call.name)?.parse_arguments(&new.call.arguments) {
+        Ok(GatewayCall::Result { call }) => Some(call),
+        _ => None,
     }
 }
 

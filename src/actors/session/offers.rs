@@ -5,9 +5,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{NewRequest, SessionActor, State};
+use super::{SessionActor, State};
 use crate::actors::editors;
 use crate::actors::gateway_tools::of_value;
+use crate::actors::intake::NewRequest;
 use crate::core::editors::{Choice, Refusal, choose};
 use crate::core::meant::Heading;
 use crate::core::router::Route;
@@ -34,7 +35,7 @@ impl SessionActor {
 
     /// Answers a request for resources or prompts. `heading`: where the session's requests go.
     pub(super) fn answer_offer(&self, heading: &Heading, new: NewRequest<OfferRequest>) {
-        let NewRequest { asked, hold, id, requester, call: offer, since } = new;
+        let NewRequest { asked, hold, id, requester, call: offer, since, has_asked } = new;
         // A request that was cancelled while it waited gets no answer.
         if !hold.is_open() {
             return;
@@ -54,7 +55,7 @@ impl SessionActor {
                 mcp::prompt_result(get.prompt, &text)
             }
             OfferRequest::Read(read) => {
-                return self.read(heading, NewRequest { asked, hold, id, requester, call: read, since });
+                return self.read(heading, NewRequest { asked, hold, id, requester, call: read, since, has_asked });
             }
         };
         self.seat.client.outbox.answer(asked.key, &result);
@@ -269,11 +270,11 @@ fn tool_of(link: &Port, role: Role) -> Option<Entry> {
 
 /// The call of a tool without arguments, whose result is read as a resource.
 fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValue>>) -> NewRequest {
-    let NewRequest { asked, hold, id, requester, call: read, since } = new;
+    let NewRequest { asked, hold, id, requester, call: read, since, has_asked } = new;
     let ReadResource { progress_token, trace, .. } = read;
     let arguments = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
     let call = CallTool { name: tool.to_owned(), arguments, progress_token, trace, editor };
-    NewRequest { asked, hold, id, requester, call, since }
+    NewRequest { asked, hold, id, requester, call, since, has_asked }
 }
 
 /// Why the editor of this link is away.

@@ -10,25 +10,26 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
 use super::editors::Shown;
-use super::{NewRequest, SessionActor, State};
+use super::{SessionActor, State};
+use crate::actors::intake::{NewRequest, refuse_for_bytes};
 use crate::client::Client;
 use crate::config::Config;
 use crate::core::meant::Heading;
-use crate::core::requests::Asked;
+use crate::core::port::messages::{Here, Look};
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::routing::{Effect, Event};
 use crate::fsm::session::{self, Likelihood};
+use crate::limits::hub::HUB_LOOK_MAX;
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
 use crate::link::{Place, Port};
 use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{self, ClientInfo, GatewayCall, GatewayTool, NamedRoots, ToolResult, take_editor};
+use crate::protocol::mcp::{self, GatewayCall, GatewayTool, NamedRoots, take_editor};
 use crate::runtime::messages::session::Message;
 use crate::runtime::outbox::ROOTS_LIST;
 use crate::survey::{self, Survey};
-use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
 /// Where a session goes.
 enum Way {
@@ -129,6 +130,9 @@ impl SessionActor {
             }
         };
         state.heading = Some(Arc::clone(&heading));
+        if self.seat.links.hub().is_some() {
+            self.seat.links.here(here(&heading.route));
+        }
         let way_of_it = self.seat.client.meant(|meant| meant.way(&heading.route));
         self.route(state, &Event::Routed(way_of_it));
         self.go(state, &way, &heading);
@@ -210,12 +214,16 @@ impl SessionActor {
             }
         }
         self.feed(state, &session::Event::RootsAwaited(false));
+        if self.seat.links.hub().is_some() {
+            self.ask_first(state);
+        }
         for new in self.take_unrouted(state) {
             self.dispatch(heading, new);
         }
         for new in std::mem::take(&mut state.unrouted_offers) {
             self.answer_offer(heading, new);
         }
+        self.release_last(state);
     }
 
     /// Feeds the state of the session's link to its machine.
@@ -251,7 +259,20 @@ impl SessionActor {
             let _ = me.cast(Message::LookedAround(generation, Arc::new(Survey::hung())));
             return;
         }
+        let links = self.seat.links.clone();
         self.tasks.spawn(async move {
+            let asked = Look {
+                named: config.project.clone(),
+                working_dir: config.working_dir.clone(),
+                roots: roots.clone(),
+                former: former.clone(),
+            };
+            // Files and processes are looked at where the links are.
+            if let Ok(survey) = timeout(HUB_LOOK_MAX, links.look(&asked)).await.unwrap_or(Ok(Some(Survey::hung()))) {
+                let survey = Arc::new(survey.unwrap_or_else(Survey::failed));
+                let _ = me.cast(Message::LookedAround(generation, survey));
+                return;
+            }
             let host = Arc::clone(&env.host);
             let look = move || survey::survey(&*host, &config, &roots, former.as_deref());
             let mut looking = std::pin::pin!(crate::platform::host::run(&*env.host, look));
@@ -298,30 +319,18 @@ impl SessionActor {
             // The one ledger checks the same.
             return Ok(());
         }
-        let (mut own, mut all) = (unrouted(&self.seat.client) + bytes, bytes);
+        let said = self.seat.links.said_bytes();
+        let (mut own, mut all) = (unrouted(&self.seat.client) + bytes + said, bytes + said);
         for link in links {
             own += link.open_bytes(Some(self.seat.client.id));
             all += link.open_bytes(None);
             all += link.sessions().iter().map(|client| unrouted(client)).sum::<usize>();
         }
         let within = |sum, most| if sum <= most { Ok(()) } else { Err(most) };
-        // The session over stdin and stdout is the only one.
-        let own_most =
-            if self.seat.client.id == SessionId::STDIO { OPEN_CALLS_MAX_BYTES } else { SESSION_CALLS_MAX_BYTES };
+        // The session over stdin and stdout is the only one, unless it shares a hub.
+        let is_only = self.seat.client.id == SessionId::STDIO && self.seat.links.hub().is_none();
+        let own_most = if is_only { OPEN_CALLS_MAX_BYTES } else { SESSION_CALLS_MAX_BYTES };
         within(own, own_most).and(within(all, OPEN_CALLS_MAX_BYTES))
-    }
-
-    /// Refuses a call that would exceed `most` bytes of open arguments.
-    pub(super) fn refuse_for_bytes(&self, here: &Port, asked: Asked, most: usize) {
-        self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
-        self.seat.tools_on(here).answer(asked, ToolResult::error(user_text::too_many_bytes(most)));
-    }
-
-    /// Returns the client that calls; `None` for the client over stdin and stdout.
-    pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
-        let client = self.seat.client.handshake();
-        let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
-        (self.seat.client.id != SessionId::STDIO).then(requester)
     }
 
     /// Accepts a call on the session's link, or keeps it until the link is known.
@@ -333,7 +342,7 @@ impl SessionActor {
         // A call that may have run is not refused for room: the refusal would say that nothing was sent.
         let may_have_run = self.seat.client.brought(new.asked.key).is_some_and(|(sent, _)| sent);
         if let (Err(most), false) = (self.has_room(bytes), may_have_run) {
-            return self.refuse_for_bytes(&self.seat.link(), new.asked, most);
+            return refuse_for_bytes(&self.seat, &self.seat.link(), new.asked, most);
         }
         self.seat.client.unrouted_bytes.fetch_add(bytes, Ordering::Relaxed);
         state.unrouted.push(NewRequest { since: Some(Instant::now()), ..new });
@@ -369,5 +378,14 @@ impl SessionActor {
     pub(super) fn take_unrouted<'s>(&self, state: &'s mut State) -> Drain<'s, NewRequest> {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         state.unrouted.drain(..)
+    }
+}
+
+/// Where a session that goes this way is, as its hub is told.
+fn here(route: &Route) -> Here {
+    match route {
+        Route::To(project) => Here { project: Some(project.clone()), choice: Vec::new() },
+        Route::Among(choice) => Here { project: None, choice: choice.clone() },
+        Route::Wait | Route::Port(_) | Route::Nobody(_) => Here::default(),
     }
 }

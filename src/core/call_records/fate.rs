@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::{Known, Left, SentCall};
+use super::{Known, Left, SentCall, verdict_of};
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::Loss;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, CALL_RECORDS_READ_MAX_BYTES, LEFT_CALLS_MAX_AGE};
 use crate::protocol::ids::CallId;
 
@@ -97,18 +96,8 @@ impl Left {
 
     /// Decides what the new owner does with this call.
     pub fn takeover(self) -> Takeover {
-        #[derive(serde::Deserialize)]
-        struct Shape {
-            #[serde(default, rename = "isError")]
-            is_error: bool,
-        }
         let Some(result) = self.result else { return Takeover::Seek(self.sent) };
-        let is_error = serde_json::from_str::<Shape>(result.get()).is_ok_and(|shape| shape.is_error);
-        let verdict = match (self.unknown, is_error) {
-            (true, _) => Verdict::OutcomeUnknown(Loss::HubEnded),
-            (false, true) => Verdict::ToolError,
-            (false, false) => Verdict::Ok,
-        };
+        let verdict = verdict_of(&result, self.unknown);
         Takeover::Keep(self.sent, result, verdict)
     }
 }

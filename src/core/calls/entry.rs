@@ -216,6 +216,11 @@ impl Entry {
         }
     }
 
+    /// Whether the editor's answer says that the call did not run.
+    pub(super) fn is_refused(&self) -> bool {
+        self.phase.attempt().is_some_and(|attempt| attempt.unrun)
+    }
+
     /// Restarts the time limit of the search for the outcome.
     pub(super) fn seek_anew(&mut self, now: Instant) {
         if let Phase::Sought { lost, .. } = &mut self.phase {
@@ -298,7 +303,7 @@ impl Entry {
             accepted: self.call.accepted,
             sent: self.phase.sent(),
             ended: None,
-            unrun: self.phase.attempt().is_some_and(|attempt| attempt.unrun),
+            unrun: self.is_refused(),
             late: Late::None,
         }
     }

@@ -124,12 +124,19 @@ pub struct Requests {
     surplus_answers: u64,
     /// The client is gone: nothing is queued any more.
     broken: bool,
+    /// How many more requests than `OPEN_REQUESTS_MAX` may be open.
+    more: usize,
 }
 
 impl Requests {
     /// Returns an empty table for this session.
     pub fn of(session: SessionId) -> Self {
         Self { session, ..Self::default() }
+    }
+
+    /// Lets this many more requests be open than `OPEN_REQUESTS_MAX`.
+    pub fn allow_more(&mut self, more: usize) {
+        self.more = more;
     }
 
     // ---- the table ----
@@ -148,7 +155,7 @@ impl Requests {
         if self.keys.contains_key(id) {
             return Err(NotOpened::Duplicate);
         }
-        if self.open.len() >= OPEN_REQUESTS_MAX {
+        if self.open.len() >= OPEN_REQUESTS_MAX + self.more {
             return Err(NotOpened::Full);
         }
         let key = self.next_key();

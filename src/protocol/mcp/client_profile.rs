@@ -13,6 +13,8 @@ pub struct ClientProfile {
     pub client: ClientTraits,
     /// Who reads holdfast's own texts.
     pub audience: Audience,
+    /// Whether it takes results of every size as they are: a client in this program.
+    pub whole: bool,
 }
 
 /// Who reads the texts that holdfast itself writes. The advice about what to do next depends on it.
@@ -29,6 +31,6 @@ pub enum Audience {
 /// The profile of an unknown client with this version.
 impl From<ProtocolVersion> for ClientProfile {
     fn from(version: ProtocolVersion) -> Self {
-        Self { version, client: UNKNOWN_CLIENT, audience: Audience::Agent }
+        Self { version, client: UNKNOWN_CLIENT, audience: Audience::Agent, whole: false }
     }
 }

@@ -8,11 +8,10 @@ use crate::core::requests::{Asked, Hold};
 use crate::fsm::routing;
 use crate::fsm::session::Timer;
 use crate::protocol::dialect::PackageTool;
-use crate::protocol::ids::{LinkId, RequestKey};
+use crate::protocol::ids::LinkId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Requester;
 use crate::runtime::mailbox::Permit;
-use crate::runtime::messages::relay;
 use crate::survey::Survey;
 
 /// A message of the client. From here on a request is identified by its key, not by its id.
@@ -68,12 +67,10 @@ pub enum Message {
     CatalogueChanged,
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
-    /// The client cancelled a request, which is closed already.
-    Cancelled(RequestKey),
-    /// What became of the connection to the hub, for a session that a hub serves.
-    Relay(relay::News),
     /// An editor of this process began or ended, or has other tools.
     EditorsChanged,
+    /// The hub was asked how its links stand, and has answered, or does not. The number of the question.
+    Asked(u64),
     /// Somebody else than the client wants the editor that this session means.
     EditorWanted,
     /// The tool of a call that was held on this link turned out to be a package tool.

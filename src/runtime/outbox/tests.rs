@@ -194,7 +194,7 @@ fn takes(outbox: &Outbox, bytes: usize) {
         taken.clear();
         *most = bytes;
     });
-    outbox.write_at_once(|line| {
+    outbox.write_at_once(Box::new(|line: &[u8]| {
         STDOUT.with_borrow_mut(|(taken, most)| {
             if *most == 0 {
                 return Err(io::ErrorKind::WouldBlock.into());
@@ -203,7 +203,7 @@ fn takes(outbox: &Outbox, bytes: usize) {
             taken.extend_from_slice(&line[..count]);
             Ok(count)
         })
-    });
+    }));
 }
 
 /// Returns the lines that this stdout took.
@@ -306,7 +306,7 @@ fn lines_of_many_threads_are_whole_and_none_is_lost() {
         }
     }
     let outbox = Arc::new(Outbox::default());
-    outbox.write_at_once(moody);
+    outbox.write_at_once(Box::new(moody));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let pumping = Arc::clone(&outbox);
     runtime.spawn(async move { pumping.pump_out(Out).await });
@@ -329,4 +329,24 @@ fn lines_of_many_threads_are_whole_and_none_is_lost() {
     let mut numbers: Vec<u64> = lines.iter().map(|line| line["result"]["n"].as_u64().unwrap()).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..3 * EACH).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_nothing_of_what_waits_is_noticed_and_who_has_nothing_to_take_is_not() {
+    let (outbox, most) = (Outbox::default(), Duration::from_secs(60));
+    assert!(tokio::time::timeout(20 * most, outbox.stands_still(most)).await.is_err(), "nothing waits");
+    outbox.notify(PING, "{}".to_owned(), false);
+    assert!(tokio::time::timeout(2 * most, outbox.stands_still(most)).await.is_ok());
+    // One that takes a little each time is slow, and is there.
+    let taking = async {
+        loop {
+            tokio::time::sleep(most / 2).await;
+            outbox.left.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    tokio::select! {
+        () = outbox.stands_still(most) => panic!("it takes something"),
+        () = taking => {}
+        () = tokio::time::sleep(20 * most) => {}
+    }
 }

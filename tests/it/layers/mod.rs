@@ -67,6 +67,8 @@ const OF_SESSIONS: &[&str] = &[
     "src/actors/session.rs",
     "src/actors/session/",
     "src/actors/seat.rs",
+    "src/actors/intake.rs",
+    "src/actors/port.rs",
     "src/actors/editors.rs",
     "src/actors/gateway_tools.rs",
     "src/actors/package_tools.rs",

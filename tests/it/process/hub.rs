@@ -10,11 +10,12 @@ use std::process::{Child, Command, Stdio};
 
 use std::time::{Duration, Instant};
 
+use holdfast::core::port::messages::{CALL, OPENED};
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::limits::hub::{
     CALL_RECORD_MAX_AGE, HUB_GONE_WITHIN, HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_VERDICTS_MAX,
 };
-use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, OpenRequest, SessionRules};
+use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, OpenRequest, PORT, SessionRules};
 use holdfast::storage::call_files::CallFile;
 use holdfast::storage::hub_folder::HubFolder;
 use nix::sys::signal::{Signal, kill};
@@ -237,7 +238,7 @@ fn hello(stream: &UnixStream) -> Value {
 #[test]
 fn a_hub_of_another_protocol_is_left_alone_and_its_reason_is_logged() {
     let refuses = |mut stream: UnixStream| {
-        assert_eq!(hello(&stream)["newest"], 1);
+        assert_eq!(hello(&stream)["newest"], NEWEST);
         let _ = writeln!(stream, r#"{{"refused":{{"reason":"protocol","says":"update the older one"}}}}"#);
     };
     beside(refuses, "update the older one");
@@ -488,15 +489,16 @@ fn of_a_call_whose_record_may_be_too_old_nothing_is_denied() {
     let _unity = Unity::of_project(&room, &["--quiet"]);
     let _hub = Hub::start(&room);
     open(&room, &[]).echoes();
-    for (waited, runs) in [(Duration::ZERO, 1), (CALL_RECORD_MAX_AGE, 0)] {
-        let key = format!("waited-{}", waited.as_secs());
+    let cases = [(Duration::ZERO, 1), (CALL_RECORD_MAX_AGE, 0)];
+    for ((waited, runs), speaks) in cases.into_iter().flat_map(|case| [(case, OLDEST), (case, PORT)]) {
+        let key = format!("waited-{}-{speaks}", waited.as_secs());
         let attach = |records: Option<String>| {
             let open = OpenRequest { request: 1, sent: true, waited_ms: waited.as_millis().try_into().unwrap() };
             let rules = SessionRules { project: Some(room.project()), ..SessionRules::default() };
-            let session = format!("{:032}", waited.as_secs());
+            let session = format!("{speaks}{:031}", waited.as_secs());
             let build = env!("CARGO_PKG_VERSION").to_owned();
             let pid = std::process::id();
-            let hello = Hello { oldest: OLDEST, newest: NEWEST, build, pid, session, open: vec![open], records, rules };
+            let hello = Hello { oldest: OLDEST, newest: speaks, build, pid, session, open: vec![open], records, rules };
             let mut stream = UnixStream::connect(room.state().join("hub/socket")).unwrap();
             writeln!(stream, "{}", serde_json::to_string(&hello).unwrap()).unwrap();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -510,8 +512,20 @@ fn of_a_call_whose_record_may_be_too_old_nothing_is_denied() {
         let client = json!({"name": "back", "version": "1"});
         let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
         let call = json!({"name": "count", "arguments": {"key": key}});
-        for (id, method, params) in [(2, "initialize", handshake), (1, "tools/call", call)] {
-            writeln!(stream, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).unwrap();
+        // A session of the program of before speaks MCP.
+        let said = match speaks {
+            PORT => [
+                json!({"jsonrpc": "2.0", "method": OPENED, "params": {"name": "back", "version": "2025-11-25"}}),
+                json!({"jsonrpc": "2.0", "id": 1, "method": CALL, "params": {"project": room.project(), "tool": "count",
+                    "arguments": {"key": key}}}),
+            ],
+            _ => [
+                json!({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": handshake}),
+                json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}),
+            ],
+        };
+        for line in said {
+            writeln!(stream, "{line}").unwrap();
         }
         let mut answers = reader.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
         let answer = answers.find(|answer| answer["id"] == 1).unwrap();

@@ -30,6 +30,8 @@ mod logs;
 mod losses;
 mod metrics;
 mod openings;
+#[cfg(unix)]
+mod port;
 mod requests;
 mod restart;
 #[cfg(target_os = "linux")]

@@ -99,7 +99,7 @@ pub fn gateway(setup: Setup) -> Gateway {
     let (quit, quitting) = mpsc::channel(1);
     let end = tokio::spawn({
         let (parts, sabotage) = (parts.clone(), sabotage.clone());
-        async move { run::run(&parts, sabotage, pumps, quitting).await }
+        async move { run::run(&parts, sabotage, pumps, quitting, None).await }
     });
     let mut client = Client::new(to_input, from_output);
     if read {

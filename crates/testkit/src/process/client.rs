@@ -148,6 +148,11 @@ impl Client {
         Self { child, mcp: Mcp::new(&suite(), SOON, stdin, stdout), log }
     }
 
+    /// Returns the gateway's stdout, if this client does not read it.
+    pub fn stdout(&self) -> Option<&ChildStdout> {
+        self.mcp.output()
+    }
+
     /// Returns the id of the gateway's process.
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -131,7 +131,7 @@ impl Ledger {
                 .map(|lost| now.saturating_duration_since(lost)),
             reload_likely: lost.is_some_and(|lost| self.may_have_reloaded(lost)),
             // A sent call gets this verdict only if an editor said that it did not run. A loss leads to another verdict.
-            unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine().sendings > 0,
+            unrun: entry.is_refused() || matches!(verdict, Verdict::NotExecuted(_)) && entry.machine().sendings > 0,
             refused: brought.refused.take(),
             known: (!matches!(verdict, Verdict::Ok | Verdict::ToolError)).then(|| Box::new(self.known(now))),
             taken_over: call.taken_over,

@@ -1,14 +1,16 @@
-//! What the relay actor learns of its connection to the hub.
+//! The messages that the attachment actor receives: mostly what it learns of its connection to the hub.
 
-use tokio::sync::mpsc;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc};
 
 use crate::fsm::attachment::Timer;
 use crate::platform::local_socket::Peer;
 use crate::protocol::hub::{Refusal, Welcome};
 
-/// What became of a connection to the hub. `nth` is the number of the connection.
+/// The messages. `nth` is the number of a connection.
 #[derive(Debug)]
-pub enum News {
+pub enum Message {
     /// The hub took the session.
     Welcomed {
         /// The number of the connection.
@@ -19,6 +21,8 @@ pub enum News {
         peer: Option<Peer>,
         /// Takes lines for the hub, without line ends.
         lines: mpsc::Sender<String>,
+        /// Notified if the hub does not read as many lines as may wait for it.
+        overrun: Arc<Notify>,
     },
     /// No connection was made.
     Failed {
@@ -41,6 +45,10 @@ pub enum News {
         /// Whether it ended without a failure, for example because another hub runs.
         well: bool,
     },
+    /// The client sends nothing more.
+    InputEnded,
+    /// The session ends, or is served in this process.
+    Stop,
     /// A timer may be due.
     Timer(Timer),
 }

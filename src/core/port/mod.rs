@@ -1,6 +1,9 @@
 //! The port: what a session and a link say to each other. A session has one AI client, a link has one editor.
 //!
-//! The messages are the contract. In one process they are carried by direct calls, so that an answer costs no hand-over.
+//! The messages are the contract. In one process they are carried by direct calls, so that an answer costs no hand-over. Between the
+//! processes of a session and of a hub they are carried by lines of JSON ([`messages`]).
+
+pub mod messages;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -86,4 +89,6 @@ pub struct Settled {
     pub answer: Result<Arc<ToolResult>, RpcError>,
     /// The project that the call was for, if one was known. Results that the client does not take are written to files there.
     pub project: Option<PathBuf>,
+    /// Whether the call was sent and an editor said that it did not run.
+    pub unrun: bool,
 }

@@ -1,5 +1,6 @@
-//! What a relayed session works with.
+//! What the attachment of a session to a hub works with.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,25 +9,34 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::client::Client;
-use crate::core::relayed::{Relayed, RelayedRequests};
-use crate::core::requests::Asked;
+use crate::core::port::Settled;
+use crate::core::said::Said;
+use crate::fsm::call::Verdict;
 use crate::limits::CLAIM_PAUSE;
+use crate::link::{HubPort, Links};
 use crate::platform::background::Program;
 use crate::protocol::hub::SessionRules;
-use crate::protocol::jsonrpc::RpcError;
-use crate::protocol::mcp::{self, AnswerForm, ToolResult};
+use crate::protocol::mcp::ToolResult;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
+use crate::runtime::messages::attachment::Message;
+use crate::runtime::slot::Slot;
 use crate::storage::call_files::CallFile;
 use crate::storage::hub_folder::{HubFolder, HubLock};
 
-/// What a relayed session works with, and what of it outlives the relay actor.
+/// What the attachment works with, and what of it outlives its actor.
 #[derive(Debug)]
-pub struct RelaySeat {
+pub struct HubSeat {
     /// The environment of this process.
     pub env: Arc<Environment>,
     /// The client.
     pub client: Arc<Client>,
+    /// The links, whose state the hub tells.
+    pub links: Arc<Links>,
+    /// The port: what the session said to the hub and waits for.
+    pub port: Arc<HubPort>,
+    /// The address of the actor.
+    pub actor: Slot<Message>,
     /// Where the hub is.
     pub folder: HubFolder,
     /// What the session brings to the hub.
@@ -37,37 +47,31 @@ pub struct RelaySeat {
     pub starts: bool,
     /// The program that is a hub; `None` if this process must not start one.
     pub command: Option<Program>,
-    /// The client's requests that are not answered.
-    pub requests: Mutex<RelayedRequests>,
-    /// Whether a hub has served this session: kept here for the relay actor's successor.
+    /// Whether the session is that of a command, which makes one call: it starts no hub, and asks none to retire.
+    pub is_command: bool,
+    /// Whether a hub has served this session: kept here for the actor's successor.
     pub served: AtomicBool,
-    /// Whether the client sends nothing more: kept here for the relay actor's successor.
+    /// Whether the client sends nothing more: kept here for the actor's successor.
     pub input_ended: AtomicBool,
     /// The name of the records of the last hub that served this session.
     pub records: Mutex<Option<String>>,
     /// Lines of hubs that could not be read and that belong to no request.
     pub unreadable: AtomicU32,
+    /// The projects whose tools are being asked for.
+    pub listing: Mutex<Vec<PathBuf>>,
+    /// Whether it is being asked why a link has no editor.
+    pub explaining: AtomicBool,
     /// Set once the session is to be served in this process.
     pub embeds: watch::Sender<bool>,
 }
 
-impl RelaySeat {
-    /// Answers a request that no hub answers: a call with a result whose text follows from the tool's name, any other request with
-    /// this error.
-    pub fn answer_here(&self, request: &Relayed, call: impl FnOnce(&str) -> String, other: &str) {
-        let (outbox, key) = (&self.client.outbox, request.hold.key());
-        let Some(tool) = request.tool() else {
-            outbox.answer_error(key, &RpcError::internal(other));
-            return;
-        };
-        outbox.answer(key, &mcp::tool_result(&ToolResult::error(call(&tool)), &self.asked(request).profile));
-    }
-
-    /// Returns the request with the profile that its answer is written for.
-    pub fn asked(&self, request: &Relayed) -> Asked {
-        let by_handshake = || self.client.handshake().profile_by_handshake();
-        let profile = request.requester.as_ref().map_or_else(by_handshake, |requester| requester.profile);
-        Asked { key: request.hold.key(), profile, form: AnswerForm::ToolResult }
+impl HubSeat {
+    /// Answers a call that no hub answers, with this verdict and result.
+    pub fn answer_here(&self, said: &Said, verdict: Verdict, result: ToolResult) {
+        let (call, project) = (said.call.id, Some(said.project.clone()));
+        let settled =
+            Settled { asked: said.asked(), call, verdict, answer: Ok(Arc::new(result)), project, unrun: false };
+        self.client.settled(&self.env, settled, None::<fn()>);
     }
 
     /// Returns the records of the hub that had the session's requests, if they can be read. Waits at most this long until that hub is

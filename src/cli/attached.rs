@@ -1,4 +1,4 @@
-//! Decides whether a hub serves the session of `holdfast serve`.
+//! Decides whether a hub has the links of a session: of `holdfast serve`, or of a command that makes one.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 use super::gateway_args::HubMode;
+use crate::actors::attachment::HubSeat;
 use crate::actors::parts::Parts;
-use crate::actors::relay::RelaySeat;
 use crate::config::Config;
+use crate::limits::ROUTE_LOOK_EVERY;
+use crate::link::HubPort;
 use crate::platform::{background, filesystem};
+use crate::runtime::slot::Slot;
 use crate::storage::hub_folder::{HubFolder, HubLock};
 
 /// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
@@ -40,8 +43,8 @@ const OF_A_SESSION: &[&str] = &[
     "UNITY_TCP_PORT",
 ];
 
-/// Returns what the session of this name needs to be served by a hub; `None` if it is served in this process.
-pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<RelaySeat>> {
+/// Returns what the session of this name needs to use the links of a hub; `None` if its links are in this process.
+pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<HubSeat>> {
     let config = &parts.env.config;
     let state = config.state_dir.as_deref()?;
     let folder = HubFolder::of(state);
@@ -63,23 +66,33 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Rel
         parts.env.events.hub_refused(&format!("this session is served in its own process: {why}"));
         return None;
     }
-    let command = (!background::is_shared_with_container(state)).then(|| {
+    let may_start = !config.whole_results && !background::is_shared_with_container(state);
+    let command = may_start.then(|| {
         let program = std::env::current_exe().ok()?;
         let mut arguments: Vec<OsString> =
             ["hub", "--leave-when-idle", "--log", "warn", "--state-dir"].map(OsString::from).to_vec();
         arguments.push(state.into());
         Some((program, arguments))
     });
+    let port = Arc::<HubPort>::default();
+    parts.links.use_hub(Arc::clone(&port));
+    // Of the editors of others there may be many: it is looked for a project now and then, and not at each request.
+    parts.client.meant(|meant| meant.look_every = ROUTE_LOOK_EVERY);
     let variables = OF_A_SESSION.iter().map(|name| (*name).into()).collect();
-    Some(Arc::new(RelaySeat {
+    Some(Arc::new(HubSeat {
         env: Arc::clone(&parts.env),
         client: Arc::clone(&parts.client),
+        links: Arc::clone(&parts.links),
+        port,
+        actor: Slot::default(),
         rules: config.session_rules(),
         name,
         starts: mode == HubMode::Start,
         command: command.flatten().map(|(program, arguments)| background::Program { program, arguments, variables }),
         folder,
-        requests: Mutex::default(),
+        listing: Mutex::default(),
+        explaining: AtomicBool::new(false),
+        is_command: config.whole_results,
         served: AtomicBool::new(false),
         input_ended: AtomicBool::new(false),
         records: Mutex::default(),
@@ -88,14 +101,26 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Rel
     }))
 }
 
-/// Returns why a session with this configuration cannot be served by a hub: it wants what only a process of its own can do.
+/// Returns what the session of a command needs to use the hub that runs, if one does and may be used.
+pub(super) fn seat_of_command(parts: &Parts) -> Option<Arc<HubSeat>> {
+    let mode = match std::env::var("HOLDFAST_HUB") {
+        Ok(mode) if mode.eq_ignore_ascii_case("never") => HubMode::Never,
+        _ => HubMode::Auto,
+    };
+    let name = parts.env.fresh();
+    parts.client.be_named(|| name.as_str().into());
+    seat(parts, mode, name)
+}
+
+/// Returns why a session with this configuration cannot use a hub: it wants what only links in its own process can do.
 fn unfit(config: &Config) -> Option<String> {
     let wants = [
         (!config.ports.is_empty(), "a port was named (--port, UNITY_TCP_PORT or UNITY_PORT)"),
         (config.foreign_host.is_some(), "UNITY_HOST names another machine"),
         (config.dialects != crate::protocol::dialect::ALL, "--dialect was given"),
         (config.development, "development tools are shown (--development, NODE_ENV)"),
-        (!config.push, "--no-push was given"),
+        // A command offers no push listener of its own.
+        (!config.push && !config.whole_results, "--no-push was given"),
         (
             config.metrics.is_some(),
             "it serves metrics of its own (--metrics); `holdfast hub --metrics` serves those of all",

@@ -14,9 +14,11 @@ use crate::config::PortSource;
 use crate::config::file::ProjectRules;
 use crate::core::calls::Wanted;
 use crate::core::link::{EditorIdentity, ForeignPeer, RESTING};
+use crate::core::port::Seen;
+use crate::core::router::Running;
 use crate::fsm::bridge::{self, Evidence, Sign};
 use crate::fsm::call;
-use crate::fsm::cause::Loss;
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::platform::host::Owner;
 use crate::protocol::crossing::UNKNOWN;
 use crate::protocol::dialect::{
@@ -202,7 +204,7 @@ fn status() -> LinkStatus {
         held: 4,
         running: 1,
         busy_with: Some((call_id(), "run-tests".into(), Duration::from_secs(30))),
-        busy_for: Some(SessionId(6)),
+        busy_for: Some("Claude".to_owned()),
     }
 }
 

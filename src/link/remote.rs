@@ -1,0 +1,53 @@
+//! What a session's process has of a link of a hub, beside the link's state.
+
+use std::sync::{Arc, Mutex};
+
+use super::hub::HubPort;
+use super::standing::Standing;
+use crate::core::calls::Lookup;
+use crate::core::port::messages::Sighting;
+use crate::protocol::ids::CallId;
+use crate::runtime::enter;
+
+/// How many results that were asked for wait to be read. Each may have megabytes.
+const LOOKED_UP_MAX: usize = 8;
+
+/// What a session's process has of a link of a hub.
+#[derive(Debug)]
+pub struct Remote {
+    /// The port to the hub.
+    pub(super) hub: Arc<HubPort>,
+    /// The last sighting, with the number of the connection over which it came.
+    pub(super) sighted: Mutex<Option<(u64, Sighting)>>,
+    /// How the link stood when that was asked for last.
+    pub(super) stands: Mutex<Option<Arc<Standing>>>,
+    /// What is known of calls that were asked for, until it is read.
+    looked_up: Mutex<Vec<(CallId, Lookup)>>,
+}
+
+impl Remote {
+    pub(super) fn of(hub: Arc<HubPort>) -> Self {
+        Self { hub, sighted: Mutex::default(), stands: Mutex::default(), looked_up: Mutex::default() }
+    }
+
+    /// Keeps what is known of a call that was asked for, until it is read. Of those that nobody reads, the oldest go.
+    pub(super) fn keep(&self, call: CallId, lookup: Lookup) {
+        let mut looked_up = enter(&self.looked_up);
+        looked_up.retain(|(of, _)| *of != call);
+        looked_up.push((call, lookup));
+        let surplus = looked_up.len().saturating_sub(LOOKED_UP_MAX);
+        looked_up.drain(..surplus);
+    }
+
+    /// Whether something is known of this call, since it was asked for.
+    pub(super) fn has(&self, call: CallId) -> bool {
+        enter(&self.looked_up).iter().any(|(of, _)| *of == call)
+    }
+
+    /// Removes and returns what was told of this call when it was asked for.
+    pub(super) fn looked_up(&self, call: CallId) -> Option<Lookup> {
+        let mut looked_up = enter(&self.looked_up);
+        let at = looked_up.iter().position(|(of, _)| *of == call)?;
+        Some(looked_up.remove(at).1)
+    }
+}
