@@ -273,11 +273,6 @@ impl HubPort {
         !state.said.is_empty() || !state.questions.is_empty()
     }
 
-    /// Whether a call is open.
-    pub fn has_calls(&self) -> bool {
-        !enter(&self.state).said.is_empty()
-    }
-
     /// Returns what another gateway is told of the open calls.
     pub fn told(&self) -> Vec<OpenRequest> {
         enter(&self.state).said.told(Instant::now())
