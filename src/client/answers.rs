@@ -182,13 +182,16 @@ impl Client {
             for text in pieces_of(&json) {
                 let piece = messages::Piece { request, nth, text: text.to_owned() };
                 let line = jsonrpc::notification(messages::PIECE, Some(&as_json(&piece)));
-                client.outbox.flushed().await;
-                // One that waits for the queue is never alone in it: if others fill it, it waits again.
-                while !client.outbox.notify(messages::PIECE, line.clone(), false) {
+                loop {
+                    client.outbox.flushed().await;
+                    // Nobody waits for the rest of an answer that was cancelled.
                     if !client.outbox.is_open(key) || client.outbox.is_broken() {
                         return;
                     }
-                    client.outbox.flushed().await;
+                    // One that waits for the queue is never alone in it: if others fill it, it waits again.
+                    if client.outbox.notify(messages::PIECE, line.clone(), false) {
+                        break;
+                    }
                 }
                 nth += 1;
             }

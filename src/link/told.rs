@@ -113,7 +113,7 @@ impl LinkParts {
         self.attached.tell(|| Message::LinkChanged);
     }
 
-    /// Returns the digest of the tools that are seen, if others are known. While the hub knows none, those of before are kept.
+    /// Returns the digest of the tools that are seen, if others are known. While the hub knows none, the last ones are kept.
     fn lacks_tools(&self) -> Option<String> {
         let sighted = enter(&self.remote()?.sighted).clone();
         let (_, sighting) = sighted.filter(|(_, sighting)| {

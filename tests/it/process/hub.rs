@@ -512,7 +512,7 @@ fn of_a_call_whose_record_may_be_too_old_nothing_is_denied() {
         let client = json!({"name": "back", "version": "1"});
         let handshake = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
         let call = json!({"name": "count", "arguments": {"key": key}});
-        // A session of the program of before speaks MCP.
+        // A session of an older program speaks MCP.
         let said = match speaks {
             PORT => [
                 json!({"jsonrpc": "2.0", "method": OPENED, "params": {"name": "back", "version": "2025-11-25"}}),

@@ -171,7 +171,7 @@ fn played(room: &Room, protocol: u32) -> (UnixListener, std::fs::File) {
     (UnixListener::bind(&socket).unwrap(), lock)
 }
 
-/// A hub of the program of before, which speaks MCP only.
+/// A hub of an older program, which speaks MCP only.
 #[test]
 fn a_hub_of_before_is_asked_to_retire_and_told_nothing_else() {
     let room = Room::new();
