@@ -80,10 +80,11 @@ chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	@echo "chaos: $(SEEDS) seeds kept every promise"
 
 # The promised figures are for the release binary, which people run.
-RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
+# The feature `toy` is the package that only tests have.
+RELEASE = $(CARGO) build --release --features toy --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 CYCLES ?= 10000
-# uloop, holdfast, turbokettle, umcp or unity-mcp; empty for all of them.
+# The name of a package (`holdfast fake-unity --help` lists them); empty for all of them.
 DIALECT ?=
 RUNS ?= 1000
 chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000 DIALECT=holdfast

@@ -17,17 +17,24 @@ RUSTFLAGS="$coverage -Ccodegen-units=1" cargo build --locked --quiet --release -
     --target "$host" --target-dir target/fuzz
 fuzzer=target/fuzz/$host/release/holdfast-fuzz
 
+# Every target, with what it begins from beside its corpus.
+seeds=target/fuzz/seeds
+rm -rf "$seeds"
+HOLDFAST_SEEDS=$seeds "$fuzzer"
+
 failures=
-for folder in fuzz/corpus/*/; do
+for folder in "$seeds"/*/; do
     name=$(basename "$folder")
+    corpus=fuzz/corpus/$name
+    [ -d "$corpus" ] || corpus=
     case " ${TARGETS:-$name} " in *" $name "*) ;; *) continue ;; esac
     found=target/fuzz/corpus/$name
     mkdir -p "$found" fuzz/artifacts
     say "fuzzing $name for $SECONDS_EACH s"
     log=target/fuzz/$name.log
-    # New inputs go into the first folder. The committed corpus is only read.
-    if HOLDFAST_FUZZ=$name "$fuzzer" "$found" "$folder" -max_total_time="$SECONDS_EACH" -max_len=4096 -timeout=10 \
-        -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$name-" -print_final_stats=1 </dev/null >"$log" 2>&1; then
+    # New inputs go into the first folder. The committed corpus is only read; a new package has none.
+    if HOLDFAST_FUZZ=$name "$fuzzer" "$found" "$folder" ${corpus:+"$corpus"} -max_total_time="$SECONDS_EACH" \
+        -max_len=4096 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$name-" -print_final_stats=1 </dev/null >"$log" 2>&1; then
         begun=$(grep -m 1 'INITED' "$log" | sed 's/.*INITED *//; s/ exec.*//')
         ended=$(grep 'DONE' "$log" | sed 's/.*DONE *//; s/ lim:.*//')
         rate=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")

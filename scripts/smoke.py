@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import queue
 import shlex
 import shutil
@@ -330,7 +331,12 @@ def doctor(program, folder):
     return "doctor and status beside an editor"
 
 
-DIALECTS = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"]
+def packages(program):
+    """The packages that the program plays, the first of them first."""
+    told = program.run("demo", "--help").split("--dialect", 1)[1].split("[default:", 1)[0]
+    return re.findall(r"^ +- ([a-z-]+):", told, re.MULTILINE)
+
+
 # Wine does not tell the owner of a listening port, and the editors of these packages do not identify themselves, so no call is
 # made.
 NOT_UNDER_WINE = ["umcp", "turbokettle"]
@@ -356,14 +362,16 @@ def main():
     asked = words.parse_args()
     # The program writes UTF-8. Python's stdout on a pipe on Windows would not be UTF-8.
     sys.stdout.reconfigure(encoding="utf-8")
-    dialects = DIALECTS if asked.every_dialect else DIALECTS[:1]
-    alone = [session, setup, package, doctor]
-    parts = alone + ([] if asked.no_children else [hub, *[demo(dialect) for dialect in dialects]])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()
     failures = 0
     try:
         program = Program(asked.program.resolve(), asked.runner, folder)
         print(f"smoke: {program.run('--version').strip()}")
+        played = packages(program)
+        check(len(played) >= 5, "the packages in the help of the demo", played)
+        dialects = played if asked.every_dialect else played[:1]
+        alone = [session, setup, package, doctor]
+        parts = alone + ([] if asked.no_children else [hub, *[demo(dialect) for dialect in dialects]])
         for part in parts:
             began = time.monotonic()
             try:

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::measures::{Bench, MIB, difference, holdfast};
+use crate::measures::{Bench, MIB, difference, program};
 use crate::session::{Memory, Session, resident};
 use crate::stats::{Row, median, ms, quantile};
 
@@ -37,7 +37,7 @@ pub fn fake_unity(project: &Path) -> io::Result<Session> {
     for part in ["Assets", "ProjectSettings"] {
         std::fs::create_dir_all(project.join(part))?;
     }
-    let mut editor = Command::new(holdfast());
+    let mut editor = Command::new(program());
     editor.args(["fake-unity", "--quiet", "--tick-ms", "0", "--project"]).arg(project);
     let mut editor = Session::start(&mut editor)?;
     editor.read()?;
@@ -48,7 +48,7 @@ impl Bench {
     /// Starts a session of a project. `when`: whether a hub serves it.
     pub fn session(&self, project: &Path, when: &str) -> io::Result<Session> {
         let project = project.to_string_lossy().into_owned();
-        Session::start(Command::new(holdfast()).args(["--hub", when, "--project", &project]).envs(self.environment()))
+        Session::start(Command::new(program()).args(["--hub", when, "--project", &project]).envs(self.environment()))
     }
 
     /// Starts a hub, and waits until it serves.
@@ -56,7 +56,7 @@ impl Bench {
         let info = self.state.path().join("hub/hub.json");
         // That of an earlier part.
         let _ = std::fs::remove_file(&info);
-        let mut command = Command::new(holdfast());
+        let mut command = Command::new(program());
         command.arg("hub").args(flags).envs(self.environment());
         let hub = Hub(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
         let began = Instant::now();
@@ -134,7 +134,7 @@ impl Bench {
         std::fs::write(without.path().join("calls"), "")?;
         let of = |state: &Path| {
             let project = project.to_string_lossy().into_owned();
-            let mut command = Command::new(holdfast());
+            let mut command = Command::new(program());
             let environment = [("HOLDFAST_STATE_DIR", state), ("HOME", state)];
             Session::start(command.args(["--hub", "never", "--project", &project]).envs(environment))
         };

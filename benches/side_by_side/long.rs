@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::measures::{Bench, difference, holdfast};
+use crate::measures::{Bench, difference, program};
 use crate::session::Session;
 use crate::stats::{Row, median, ms, quantile};
 
@@ -36,7 +36,7 @@ impl Bench {
         let mut live = Vec::new();
         for (project, more) in [(&few, vec![]), (&many, vec!["--tools", &tools, "--schema-bytes", &bytes])] {
             let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
-            let mut editor = Session::start(Command::new(holdfast()).args(editor).arg(project).args(more))?;
+            let mut editor = Session::start(Command::new(program()).args(editor).arg(project).args(more))?;
             while !editor.read()?.contains(r#""event":"listening""#) {}
             live.clear();
             for _ in 0..self.sizes.results {
@@ -109,7 +109,7 @@ impl Bench {
     }
 
     fn of_project(&self, project: &Path) -> io::Result<Session> {
-        Session::start(Command::new(holdfast()).arg("--project").arg(project).envs(self.environment()))
+        Session::start(Command::new(program()).arg("--project").arg(project).envs(self.environment()))
     }
 
     fn long_calls(&mut self) -> io::Result<()> {

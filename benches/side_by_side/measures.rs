@@ -14,7 +14,7 @@ pub const MIB: usize = 1024 * 1024;
 
 /// Returns the path of the gateway that is measured: the one that `--gateway` names, to compare two builds, or else this
 /// build's.
-pub fn holdfast() -> String {
+pub fn program() -> String {
     after("--gateway").unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
 }
 
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     pub fn gateway(&self, port: u16) -> io::Result<Session> {
-        Session::start(Command::new(holdfast()).args(["--port", &port.to_string()]).envs(self.environment()))
+        Session::start(Command::new(program()).args(["--port", &port.to_string()]).envs(self.environment()))
     }
 
     /// Returns a client's environment: a separate state folder, and no project.

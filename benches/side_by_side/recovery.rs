@@ -6,12 +6,16 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::measures::{Bench, after, holdfast};
+use holdfast::protocol::dialect;
+
+use crate::measures::{Bench, after, program};
 use crate::session::{Session, Steering, processor_time};
 use crate::stats::{Row, median, middle, ms, quantile};
 
 /// The packages that are compared with an earlier build: our own, and the one that looks first whether its port is free.
-const PACKAGES: [&str; 2] = ["holdfast", "uloop"];
+fn packages() -> [&'static str; 2] {
+    [dialect::OWN[0].name(), dialect::FALLBACK[0].name()]
+}
 /// Runs of each build, in turn.
 const RUNS: usize = 5;
 /// The outages of one run: their length in ms, how many there are, and in how many of the runs.
@@ -30,7 +34,7 @@ impl Bench {
             return self.recovery_beside(&before);
         }
         let outages = self.sizes.outages;
-        let all = self.recoveries(&holdfast(), &["uloop"], outages, 0)?;
+        let all = self.recoveries(&program(), &packages()[1..], outages, 0)?;
         let all: Vec<&Outage> = all.iter().flat_map(|pair| &pair.outages).collect();
         let every: Vec<Duration> = all.iter().map(|outage| outage.back).collect();
         for (length, _) in outages {
@@ -56,12 +60,12 @@ impl Bench {
         for nth in 0..RUNS {
             let outages = OUTAGES.iter().filter(|(.., runs)| nth < *runs).map(|(length, count, _)| (*length, *count));
             let outages: Vec<(u64, usize)> = outages.collect();
-            for (program, runs) in [(before, &mut then), (&*holdfast(), &mut now)] {
+            for (program, runs) in [(before, &mut then), (&*program(), &mut now)] {
                 writeln!(io::stderr(), "side_by_side: run {} of {RUNS} with {program}", nth + 1)?;
-                runs.push(self.recoveries(program, &PACKAGES, &outages, CRASHES)?);
+                runs.push(self.recoveries(program, &packages(), &outages, CRASHES)?);
             }
         }
-        for package in PACKAGES {
+        for package in packages() {
             let of_package = |runs: &[Vec<Pair>]| -> Vec<Run> {
                 runs.iter().map(|pairs| Run::of(pairs.iter().filter(|pair| pair.package == package))).collect()
             };
@@ -252,7 +256,7 @@ impl Editor {
     /// Starts it. Returns also when it listened.
     fn start(package: &'static str, project: &Path) -> io::Result<(Self, Instant)> {
         let flags = ["fake-unity", "--tick-ms", "0", "--quiet", "--dialect", package, "--project"];
-        let (steering, lines) = Session::start(Command::new(holdfast()).args(flags).arg(project))?.split();
+        let (steering, lines) = Session::start(Command::new(program()).args(flags).arg(project))?.split();
         let (heard, events) = mpsc::channel();
         std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {

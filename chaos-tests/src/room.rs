@@ -11,7 +11,7 @@ pub use holdfast_testkit::process::room::{SOON, once_within, until};
 ///
 /// # Panics
 /// If `HOLDFAST_BIN` is not set.
-pub fn holdfast() -> &'static OsStr {
+pub fn program() -> &'static OsStr {
     static BINARY: OnceLock<OsString> = OnceLock::new();
     BINARY.get_or_init(|| {
         std::env::var_os("HOLDFAST_BIN").expect(
@@ -27,7 +27,7 @@ impl Room {
     /// Creates the folders of a test.
     #[expect(clippy::new_without_default, reason = "it makes folders, which nothing does by default")]
     pub fn new() -> Self {
-        Self(room::Room::of(holdfast()))
+        Self(room::Room::of(program()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The quick fuzz run: every target with its committed corpus and with mutations of it, which are the same each time. `make
 //! fuzz` runs the same targets under libFuzzer.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -21,9 +22,9 @@ fn corpora() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus")
 }
 
+/// Returns the committed inputs of a target; a new package has none.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let folder = corpora().join(name);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries = std::fs::read_dir(corpora().join(name)).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder of ours").path()).collect();
     files.sort();
     files.iter().map(|file| std::fs::read(file).expect("a file of ours")).collect()
@@ -36,50 +37,59 @@ fn inputs(target: &Target, corpus: &[Vec<u8>]) -> impl Iterator<Item = Vec<u8>> 
     corpus.iter().cloned().chain(mutated)
 }
 
-fn quick(name: &str) {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of the list");
-    let corpus = corpus(name);
-    assert!(corpus.len() >= 3, "{name} begins from next to nothing");
-    for input in inputs(target, &corpus) {
-        if let Err(panic) = catch_unwind(|| (target.run)(&input)) {
-            let said = panic.downcast_ref::<String>().map(String::as_str);
-            let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
-            panic!("{name} broke on {:?}:\n{said}", input.escape_ascii().to_string());
+/// Returns the committed inputs of a target, and those that it begins from beside them.
+fn known(target: &Target) -> Vec<Vec<u8>> {
+    corpus(&target.name).into_iter().chain(target.seeds()).collect()
+}
+
+fn target(name: &str) -> &'static Target {
+    TARGETS.iter().find(|target| target.name == name).expect("a target of the list")
+}
+
+/// Runs the targets of a kind.
+fn quick(kind: &str) {
+    for target in TARGETS.iter().filter(|target| target.kind == kind) {
+        let (name, known) = (&target.name, known(target));
+        assert!(!known.is_empty(), "{name} begins from nothing");
+        for input in inputs(target, &known) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target.run(&input))) {
+                let said = panic.downcast_ref::<String>().map(String::as_str);
+                let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+                panic!("{name} broke on {:?}:\n{said}", input.escape_ascii().to_string());
+            }
         }
     }
 }
 
 macro_rules! quick {
-    ($($name:ident)*) => {
+    ($($kind:ident)*) => {
         $(#[test]
-        fn $name() {
-            quick(stringify!($name));
+        fn $kind() {
+            quick(stringify!($kind));
         })*
-        const RUN: &[&str] = &[$(stringify!($name)),*];
+        const RUN: &[&str] = &[$(stringify!($kind)),*];
     };
 }
 
 quick! {
-    content_length lines jsonrpc_parse jsonrpc_scan jsonrpc_compact uloop_decode uloop_tools uloop_project uloop_push
-    uloop_result_file uloop_call holdfast_decode holdfast_greeting holdfast_outcomes holdfast_tools holdfast_project
-    holdfast_push holdfast_call http_response http_request turbokettle_decode turbokettle_tools turbokettle_project
-    turbokettle_call umcp_decode umcp_tools umcp_project umcp_call unity_mcp_answer unity_mcp_decode unity_mcp_project
-    unity_mcp_call session
+    content_length lines jsonrpc_parse jsonrpc_scan jsonrpc_compact http_response http_request session
+    decode greeting answer outcomes tools project push result_file call
 }
 
 #[test]
-fn every_target_is_run_and_has_a_corpus_and_no_corpus_is_left_over() {
-    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    assert_eq!(names, RUN);
+fn every_target_is_run_and_no_corpus_is_left_over() {
+    let kinds: BTreeSet<&str> = TARGETS.iter().map(|target| target.kind).collect();
+    assert_eq!(kinds, BTreeSet::from_iter(RUN.iter().copied()));
+    let names: BTreeSet<&str> = TARGETS.iter().map(|target| target.name.as_str()).collect();
+    assert_eq!(names.len(), TARGETS.len(), "no name twice");
     let mut bytes = 0;
     for folder in std::fs::read_dir(corpora()).expect("the corpora") {
         let folder = folder.expect("a folder of ours");
         let name = folder.file_name().to_string_lossy().into_owned();
-        let target = TARGETS.iter().find(|target| target.name == name);
-        let longest = target.unwrap_or_else(|| panic!("{name} is the corpus of no target")).max_bytes;
+        assert!(names.contains(name.as_str()), "{name} is the corpus of no target");
         for input in corpus(&name) {
             bytes += input.len() as u64;
-            assert!(input.len() <= longest, "{name} has an input that is longer than its inputs are");
+            assert!(input.len() <= target(&name).max_bytes, "{name} has an input that is longer than its inputs are");
         }
     }
     assert!(bytes <= CORPUS_MAX_BYTES, "{bytes} bytes: minimise the corpora (fuzz/README.md)");
@@ -88,7 +98,7 @@ fn every_target_is_run_and_has_a_corpus_and_no_corpus_is_left_over() {
 #[test]
 fn the_same_seed_gives_the_same_inputs() {
     let target = TARGETS.first().expect("a target");
-    let corpus = corpus(target.name);
+    let corpus = known(target);
     let again = || inputs(target, &corpus).take(2000).collect::<Vec<_>>();
     assert_eq!(again(), again());
     let mut distinct = again();
@@ -160,7 +170,7 @@ fn caught<F: Framer>(
     wrong: Wrong,
     model: fn(&[u8]) -> chaos_tests::fuzz::framing::Found,
 ) -> Option<usize> {
-    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of the list");
+    let target = target(name);
     let corpus = corpus(name);
     let broken = || Broken { framer: make(), wrong, frames: 0, again: None };
     let holds = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| check_framer(input, broken, model))).is_ok();

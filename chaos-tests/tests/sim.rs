@@ -8,22 +8,16 @@ use chaos_tests::checker;
 use chaos_tests::history::Event;
 use chaos_tests::record::Record;
 use chaos_tests::share::{PACKAGES, shared, turns};
-use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
+use chaos_tests::sim::plan::{Act, Break, Plan, Step};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
 use holdfast::limits::RELOAD_GRACE;
-use holdfast_fake_unity::{FakeDialect, Misconduct};
+use holdfast_fake_unity::{Misconduct, Package, PackageVersion, Port, Task};
 
 /// Number of seeds in an ordinary run.
 const SEEDS: u64 = 1000;
-/// Percentage of the seeds that also run with an editor of holdfast's own package.
-const HOLDFAST_SHARE: u64 = 60;
-/// Percentage of the seeds that also run with an editor of each other package.
-const OTHERS_SHARE: u64 = 20;
-/// Number of runs with twenty sessions and three editors, and the packages of these editors. Unity-MCP has only one editor.
+/// Number of runs with twenty sessions and three editors. A package whose port only the user can name has only one editor.
 const STORMS: u64 = 12;
-const STORM_DIALECTS: [FakeDialect; 4] =
-    [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp];
 /// After this number of failures a thread runs no more seeds.
 const FAILURES_MAX: usize = 3;
 
@@ -35,7 +29,7 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-fn run_all(dialect: FakeDialect, all: &[u64]) -> Sums {
+fn run_all(package: &'static Package, all: &[u64]) -> Sums {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let work = || {
@@ -43,7 +37,7 @@ fn run_all(dialect: FakeDialect, all: &[u64]) -> Sums {
         loop {
             let seed = all.get(next.fetch_add(1, Ordering::Relaxed));
             let Some(seed) = seed.filter(|_| sums.failures.len() < FAILURES_MAX) else { return sums };
-            let plan = Plan::of(*seed).in_dialect(dialect);
+            let plan = Plan::of(*seed).in_package(package);
             let history = run(&plan);
             let verdicts = checker::check(&history);
             sums.add(&plan, &history, &verdicts);
@@ -62,44 +56,35 @@ fn run_all(dialect: FakeDialect, all: &[u64]) -> Sums {
     all
 }
 
+/// The percentage of the seeds that run with an editor of this package.
+fn percentage(package: &Package) -> u64 {
+    if package == PACKAGES[0] {
+        100
+    } else if package.facts.journal {
+        60
+    } else {
+        20
+    }
+}
+
 #[test]
 fn every_seed_keeps_every_promise() {
-    every_seed(FakeDialect::Uloop, 100);
-}
-
-#[test]
-fn every_seed_keeps_every_promise_to_an_editor_with_a_journal() {
-    every_seed(FakeDialect::Holdfast, HOLDFAST_SHARE);
-}
-
-#[test]
-fn every_seed_keeps_every_promise_to_turbokettle() {
-    every_seed(FakeDialect::Turbokettle, OTHERS_SHARE);
-}
-
-#[test]
-fn every_seed_keeps_every_promise_to_umcp() {
-    every_seed(FakeDialect::Umcp, OTHERS_SHARE);
-}
-
-#[test]
-fn every_seed_keeps_every_promise_to_unity_mcp() {
-    every_seed(FakeDialect::UnityMcp, OTHERS_SHARE);
-}
-
-fn every_seed(dialect: FakeDialect, share: u64) {
-    if number("SEED").is_some() {
-        return;
+    if number("SEED").is_none() {
+        PACKAGES.iter().for_each(|package| every_seed(package));
     }
+}
+
+fn every_seed(package: &'static Package) {
+    let share = percentage(package);
     let (seeds, from) = (number("SEEDS").unwrap_or(SEEDS), number("FROM").unwrap_or(0));
-    let mine = turns(dialect, from, seeds * share / 100, seeds);
+    let mine = turns(package, from, seeds * share / 100, seeds);
     let count = mine.len() as u64;
     let started = tokio::time::Instant::now();
-    let mut sums = run_all(dialect, &mine);
+    let mut sums = run_all(package, &mine);
     let took = started.elapsed();
     let text = sums.text();
-    say(&format!("{dialect:?}: {text}"));
-    match sums.record(dialect, from, took).write_as(report::name(dialect)) {
+    say(&format!("{package:?}: {text}"));
+    match sums.record(package, from, took).write_as(&report::name(package)) {
         Ok(path) => say(&format!("record: {}\n", path.display())),
         Err(error) => panic!("the record could not be written: {error}"),
     }
@@ -109,21 +94,25 @@ fn every_seed(dialect: FakeDialect, share: u64) {
     for (name, checks) in sums.checks.iter().filter(|_| count >= 200) {
         assert!(*checks > 0, "nothing was checked of {name}");
     }
-    let withholds = matches!(dialect, FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp);
+    let withholds = !(package.facts.announces)(package.newest());
     assert!(sums.reloads_told > 0 || !withholds || count < 200, "no answer was withheld until a reload was over");
 }
 
-fn dialect() -> FakeDialect {
-    let named = std::env::var("DIALECT").unwrap_or_default();
-    PACKAGES.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
+fn package() -> &'static Package {
+    std::env::var("DIALECT").ok().and_then(|name| Package::named(&name)).unwrap_or_default()
 }
 
-/// Runs the seed `SEED=n` and prints its whole history. `DIALECT=umcp`: with an editor of that package. `SHORT=1`: also finds
+/// The package whose editor remembers what became of calls.
+fn with_a_journal() -> &'static Package {
+    Package::that(|facts| facts.journal)
+}
+
+/// Runs the seed `SEED=n` and prints its whole history. `DIALECT=NAME`: with an editor of that package. `SHORT=1`: also finds
 /// the shortest plan that still fails.
 #[test]
 fn one_seed() {
     let Some(seed) = number("SEED") else { return };
-    let plan = Plan::of(seed).in_dialect(dialect());
+    let plan = Plan::of(seed).in_package(package());
     let history = run(&plan);
     say(&plan.lines());
     say(&history.lines());
@@ -141,8 +130,8 @@ fn one_seed() {
 #[test]
 fn the_same_seed_gives_the_same_history() {
     let mut hashes = std::collections::BTreeSet::new();
-    for (seed, dialect) in (0..30).zip(PACKAGES.into_iter().cycle()) {
-        let plan = Plan::of(seed).in_dialect(dialect);
+    for (seed, package) in (0..30).zip(PACKAGES.iter().copied().cycle()) {
+        let plan = Plan::of(seed).in_package(package);
         let (first, second) = (run(&plan), run(&plan));
         let differs = first.0.iter().zip(&second.0).find(|(a, b)| a != b);
         if let Some((a, b)) = differs {
@@ -156,8 +145,8 @@ fn the_same_seed_gives_the_same_history() {
 #[test]
 fn a_quiet_run_breaks_nothing() {
     for (sessions, editors) in [(1, 1), (2, 1), (4, 3)] {
-        for dialect in PACKAGES {
-            let history = run(&Plan { sessions, editors, ..Plan::quiet(1) }.in_dialect(dialect));
+        for package in PACKAGES {
+            let history = run(&Plan { sessions, editors, ..Plan::quiet(1) }.in_package(package));
             for verdict in checker::check(&history) {
                 let (name, broken) = (verdict.name, verdict.violations);
                 assert!(broken.is_empty(), "{sessions} x {editors}, {name}: {broken:?}\n{}", history.lines());
@@ -172,13 +161,14 @@ fn twenty_sessions_and_three_editors_keep_every_promise() {
     if number("SEED").is_some() {
         return;
     }
-    let storms = if shared() { STORM_DIALECTS.len() as u64 } else { STORMS };
-    for (seed, dialect) in (0..storms).zip(STORM_DIALECTS.into_iter().cycle()) {
-        let plan = Plan::of_many(seed, 20, 3).in_dialect(dialect);
+    let packages: Vec<_> = PACKAGES.iter().copied().filter(|package| package.facts.port != Port::Told).collect();
+    let storms = if shared() { packages.len() as u64 } else { STORMS };
+    for (seed, package) in (0..storms).zip(packages.into_iter().cycle()) {
+        let plan = Plan::of_many(seed, 20, 3).in_package(package);
         let history = run(&plan);
         for verdict in checker::check(&history) {
             let (name, broken) = (verdict.name, verdict.violations);
-            assert!(broken.is_empty(), "seed {seed} {dialect:?}, {name}: {broken:#?}\n{}", history.lines());
+            assert!(broken.is_empty(), "seed {seed} {package:?}, {name}: {broken:#?}\n{}", history.lines());
         }
     }
 }
@@ -204,9 +194,9 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
 #[test]
 fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_next_one() {
     for seed in 1..4 {
-        let mut plan = Plan { by_flag: true, version: (2, 0, 0), ..Plan::quiet(seed) };
+        let mut plan = Plan { by_flag: true, version: PackageVersion::new(2, 0, 0), ..Plan::quiet(seed) };
         plan.steps.retain(|step| step.at < 900);
-        let acts = [Act::Call(Tool::Compile, false), Act::Burst(5, Tool::Count)];
+        let acts = [Act::Call(Task::Compile, false), Act::Burst(5, Task::Count)];
         plan.steps.extend(acts.map(|act| Step { at: 1000, act }));
         let history = run(&plan);
         let answered: Vec<&Event> = history
@@ -216,7 +206,7 @@ fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_ne
             .map(|entry| &entry.what)
             .filter(|event| matches!(event, Event::Got(line) if line.contains("count-canary") && line.contains("Runs")))
             .collect();
-        let asked = plan.steps.iter().filter(|step| matches!(step.act, Act::Call(Tool::Count, _))).count() + 5;
+        let asked = plan.steps.iter().filter(|step| matches!(step.act, Act::Call(Task::Count, _))).count() + 5;
         assert_eq!(answered.len(), asked, "{}", history.lines());
     }
 }
@@ -225,8 +215,8 @@ fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_ne
 /// reload is over.
 #[test]
 fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
-    let told = |dialect, acts: &[(u32, Act)]| {
-        let mut plan = Plan::quiet(7).in_dialect(dialect);
+    let told = |package: &'static Package, acts: &[(u32, Act)]| {
+        let mut plan = Plan::quiet(7).in_package(package);
         plan.steps.retain(|step| step.at < 900);
         plan.steps.extend(acts.iter().map(|(at, act)| Step { at: *at, act: *act }));
         let history = run(&plan);
@@ -245,25 +235,21 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
         });
         answers.next().expect("it was answered")
     };
-    let compile = (1000, Act::Call(Tool::Compile, false));
-    for (dialect, acts) in [
-        (FakeDialect::Umcp, &[compile][..]),
-        (FakeDialect::Turbokettle, &[compile]),
-        // In the fake editor the play button does not reload the domain (as with some project settings), so the plan has a
-        // reload.
-        (FakeDialect::UnityMcp, &[compile, (1100, Act::Reload(300))]),
-    ] {
-        let (line, after) = told(dialect, acts);
-        assert!(line.contains(report::RELOADED) && after < RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
+    let compile = (1000, Act::Call(Task::Compile, false));
+    let unannounced = PACKAGES.iter().copied().filter(|package| !(package.facts.announces)(package.newest()));
+    for package in unannounced.clone() {
+        let reload = (!package.facts.compile_reloads).then_some((1100, Act::Reload(300)));
+        let acts: Vec<_> = [compile].into_iter().chain(reload).collect();
+        let (line, after) = told(package, &acts);
+        assert!(line.contains(report::RELOADED) && after < RELOAD_GRACE, "{package:?} after {after:?}: {line}");
     }
     // There is nothing to compile, so no domain reload follows, and the answer waits for the whole grace period.
-    for (dialect, acts) in [
-        (FakeDialect::Turbokettle, &[(900, Act::CompileErrors(2900)), compile][..]),
-        (FakeDialect::UnityMcp, &[compile]),
-    ] {
-        let (line, after) = told(dialect, acts);
+    for package in unannounced.filter(|package| !package.facts.compile_tells) {
+        let errors = package.facts.compile_reloads.then_some((900, Act::CompileErrors(2900)));
+        let acts: Vec<_> = errors.into_iter().chain([compile]).collect();
+        let (line, after) = told(package, &acts);
         let bare = !line.contains(report::RELOADED);
-        assert!(bare && after >= RELOAD_GRACE && after < 2 * RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
+        assert!(bare && after >= RELOAD_GRACE && after < 2 * RELOAD_GRACE, "{package:?} after {after:?}: {line}");
     }
 }
 
@@ -271,10 +257,10 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
 /// longer than the limit of silence loses its connection, and the cause is silence, not a reload.
 #[test]
 fn an_editor_that_is_frozen_for_long_is_silent_and_not_reloading() {
-    let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+    let mut plan = Plan::quiet(7).in_package(with_a_journal());
     plan.heal_at = 30_000;
     plan.steps.retain(|step| step.at < 900);
-    let acts = [(1000, Act::Freeze(20_000)), (5000, Act::Call(Tool::Echo, true))];
+    let acts = [(1000, Act::Freeze(20_000)), (5000, Act::Call(Task::Echo, true))];
     plan.steps.extend(acts.map(|(at, act)| Step { at, act }));
     let history = run(&plan);
     for verdict in checker::check(&history) {
@@ -291,7 +277,7 @@ fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_c
     plan.steps.retain(|step| step.at < 800);
     let crash = Act::Crash { down: 5000, elsewhere: false, stranger: None };
     let acts = [
-        (900, Act::Call(Tool::Sleep(1500), false)),
+        (900, Act::Call(Task::Sleep(1500), false)),
         (950, Act::PauseReading(9000)),
         (960, Act::Flood(12_000)),
         (3000, crash),
@@ -309,19 +295,19 @@ fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_c
 /// editor.
 #[test]
 fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_there() {
-    for dialect in [FakeDialect::Uloop, FakeDialect::Umcp, FakeDialect::Holdfast, FakeDialect::Turbokettle] {
-        let mut plan = Plan { roots: true, stateless: false, ..Plan::quiet(7) }.in_dialect(dialect);
+    for package in PACKAGES.iter().filter(|package| package.facts.port != Port::Told) {
+        let mut plan = Plan { roots: true, stateless: false, ..Plan::quiet(7) }.in_package(package);
         plan.steps.extend([(1002, false), (2002, true)].map(|(at, here)| Step { at, act: Act::Roots(here) }));
         plan.steps.sort_by_key(|step| step.at);
         let history = run(&plan);
         let verdicts = checker::check(&history);
         for verdict in &verdicts {
             let violations = &verdict.violations;
-            assert!(violations.is_empty(), "{dialect:?}: {}: {violations:?}\n{}", verdict.name, history.lines());
+            assert!(violations.is_empty(), "{package:?}: {}: {violations:?}\n{}", verdict.name, history.lines());
         }
         let asked =
             verdicts.iter().find(|verdict| verdict.name == "I9 right-editor").map_or(0, |verdict| verdict.checks);
-        assert!(asked >= 5, "{dialect:?}: {asked} calls were asked in the other project\n{}", history.lines());
+        assert!(asked >= 5, "{package:?}: {asked} calls were asked in the other project\n{}", history.lines());
     }
 }
 
@@ -372,7 +358,7 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
             plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
         }
         match broken {
-            Break::NoWindow => plan.steps.push(Step { at: 1000, act: Act::Burst(10, Tool::Echo) }),
+            Break::NoWindow => plan.steps.push(Step { at: 1000, act: Act::Burst(10, Task::Echo) }),
             Break::EndlessInput => plan.steps.extend(TOO_MUCH),
             _ => {}
         }
@@ -393,14 +379,14 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
     let kept = "I2 journal-kept";
     let step = |at, act| Step { at, act };
     // The outcome of the call is asked for while the call runs.
-    let cut_while_it_runs = vec![step(1005, Act::Call(Tool::Block(600), false)), step(1200, Act::CutRead(0))];
+    let cut_while_it_runs = vec![step(1005, Act::Call(Task::Block(600), false)), step(1200, Act::CutRead(0))];
     // The other calls wait for the main thread, and their connection ends before they begin.
     let cut_while_others_wait = vec![
-        step(1005, Act::Call(Tool::Block(900), false)),
-        step(1010, Act::Burst(4, Tool::Echo)),
+        step(1005, Act::Call(Task::Block(900), false)),
+        step(1010, Act::Burst(4, Task::Echo)),
         step(1200, Act::CutRead(0)),
     ];
-    let far = vec![step(1005, Act::Call(Tool::Steps(6), true))];
+    let far = vec![step(1005, Act::Call(Task::Steps(6), true))];
     let planted = [
         (Break::Editor(Misconduct::DeniesWhatRan), [kept, "I2 journal-told"], cut_while_it_runs),
         (Break::LateRequestTo(Misconduct::ForgetsToSeal), [kept, "I2 at-most-once"], vec![]),
@@ -410,7 +396,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
     let count = planted.len();
     for (broken, names, steps) in planted {
         let play = |broken| {
-            let mut plan = Plan { broken, ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
+            let mut plan = Plan { broken, ..Plan::quiet(7) }.in_package(with_a_journal());
             plan.steps.extend(steps.iter().copied());
             plan.steps.sort_by_key(|step| step.at);
             let history = run(&plan);
@@ -434,7 +420,7 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
 /// The editor recognises the second frame by the call's id. That the second frame did not run says nothing about the first.
 #[test]
 fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
-    let plan = Plan { broken: Some(Break::DoubledRequest), ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
+    let plan = Plan { broken: Some(Break::DoubledRequest), ..Plan::quiet(7) }.in_package(with_a_journal());
     let history = run(&plan);
     for verdict in checker::check(&history) {
         assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
@@ -447,7 +433,7 @@ fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
 fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
     let steps =
         [(600, Act::PushStorm(1)), (1000, Act::Partition(400)), (1200, Act::ToolsChanged), (2000, Act::Reload(100))];
-    let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+    let mut plan = Plan::quiet(7).in_package(with_a_journal());
     plan.steps.retain(|step| step.at < 900);
     plan.steps.extend(steps.map(|(at, act)| Step { at, act }));
     let history = run(&plan);
@@ -462,7 +448,7 @@ fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
 #[test]
 fn the_status_tells_a_dialog_an_import_and_scripts_that_do_not_compile_apart() {
     let summary = |fault: Option<Act>| {
-        let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+        let mut plan = Plan::quiet(7).in_package(with_a_journal());
         plan.heal_at = 9000;
         plan.steps = vec![Step { at: 7900, act: Act::Status }];
         plan.steps.extend(fault.map(|act| Step { at: 1000, act }));

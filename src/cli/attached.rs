@@ -145,7 +145,7 @@ mod tests {
             Config { push: false, ..Config::default() },
             Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() },
             Config { documented_hop: Some(8080), ..Config::default() },
-            Config { dialects: crate::protocol::dialect::ULOOP, ..Config::default() },
+            Config { dialects: &crate::protocol::dialect::ALL[..1], ..Config::default() },
         ] {
             assert!(unfit(&config).is_some(), "{config:?}");
         }

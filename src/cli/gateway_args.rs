@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 
@@ -16,7 +17,7 @@ use crate::config::{BadProject, Config, MetricsChoice, PortSource};
 use crate::limits::PATIENCE_MAX;
 use crate::platform::filesystem::foreign_owner;
 use crate::platform::host::{RealHost, System};
-use crate::protocol::dialect::{self, Dialects, unity_mcp};
+use crate::protocol::dialect::{self, Companion, Dialects};
 use crate::protocol::policy::{BadPattern, Pattern, Policy};
 use crate::protocol::text::clean;
 use crate::telemetry::logs::{Format, Verbosity};
@@ -27,7 +28,7 @@ const RULES: &str = "Rules on tools";
 const CLIENT: &str = "Client";
 const METRICS: &str = "Metrics";
 const FILES: &str = "Files and logs";
-const UNITY_MCP: &str = "TSavo/Unity-MCP only";
+const COMPANIONS: &str = "TSavo/Unity-MCP only";
 
 /// Which editor.
 #[derive(Debug, Clone, Args)]
@@ -57,12 +58,12 @@ pub struct EditorArgs {
         long,
         value_name = "DIALECT",
         env = "HOLDFAST_DIALECT",
-        value_enum,
-        default_value_t,
+        value_parser = dialects(),
+        default_value = "auto",
         hide_short_help = true,
         help_heading = EDITOR
     )]
-    pub dialect: DialectChoice,
+    pub dialect: Dialects,
     /// Name shown in the editor when the client does not give one
     ///
     /// Also MCP_CLIENT_NAME.
@@ -179,35 +180,12 @@ pub enum HubMode {
     Never,
 }
 
-/// What `--dialect` takes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum DialectChoice {
-    /// What the project's files tell.
-    #[default]
-    Auto,
-    /// holdfast's own package (dev.holdfast.unity).
-    Holdfast,
-    /// turbokettle/unity-mcp.
-    Turbokettle,
-    /// uMCP, v0.1 to v0.26.
-    Umcp,
-    /// uLoopMCP, v0.27 to v2.1.1.
-    Uloop,
-    /// Unity-MCP (com.unity.mcp).
-    UnityMcp,
-}
-
-impl DialectChoice {
-    fn dialects(self) -> Dialects {
-        match self {
-            Self::Auto => dialect::ALL,
-            Self::Holdfast => dialect::HOLDFAST,
-            Self::Turbokettle => dialect::TURBOKETTLE,
-            Self::Umcp => dialect::UMCP,
-            Self::Uloop => dialect::ULOOP,
-            Self::UnityMcp => dialect::UNITY_MCP,
-        }
-    }
+/// Parses the value of `--dialect`: a dialect's name, or `auto` for what the project's files tell.
+fn dialects() -> impl TypedValueParser<Value = Dialects> {
+    let auto = PossibleValue::new("auto").help("What the project's files tell");
+    let named = dialect::ALL.iter().map(|dialect| PossibleValue::new(dialect.name()).help(dialect.title()));
+    PossibleValuesParser::new([auto].into_iter().chain(named))
+        .map(|name| if name == "auto" { dialect::ALL } else { dialect::only(&name) })
 }
 
 /// Which editor, and how to treat client and editor.
@@ -292,7 +270,7 @@ pub struct GatewayArgs {
         env = "HOLDFAST_LOGGER",
         value_parser = clap::builder::FalseyValueParser::new(),
         hide_short_help = true,
-        help_heading = UNITY_MCP
+        help_heading = COMPANIONS
     )]
     pub logger: bool,
     /// Serve the HTTP API of its documents
@@ -309,7 +287,7 @@ pub struct GatewayArgs {
         default_missing_value = "on",
         value_parser = documented_hop,
         hide_short_help = true,
-        help_heading = UNITY_MCP
+        help_heading = COMPANIONS
     )]
     pub documented_hop: Option<DocumentedHop>,
 }
@@ -322,7 +300,7 @@ pub struct DocumentedHop(pub Option<u16>);
 fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
     match text.trim() {
         "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
-        "on" | "true" | "1" => Ok(DocumentedHop(Some(unity_mcp::DOCUMENTED_PORT))),
+        "on" | "true" | "1" => Ok(DocumentedHop(Some(Companion::DocumentedHop.port()))),
         text => match text.parse::<u16>() {
             Ok(port @ 1..) => Ok(DocumentedHop(Some(port))),
             _ => Err("it is a port (1 to 65535), or nothing at all for 8080".to_owned()),
@@ -345,7 +323,7 @@ impl GatewayArgs {
         }
         let url = variable("AI_LOGGER_URL").filter(|_| self.logger);
         let (logger, complaint) = match url.as_deref().map(logger_address).transpose() {
-            Ok(named) => (named.or(Some((Ipv4Addr::LOCALHOST, unity_mcp::LOGGER_PORT).into())), None),
+            Ok(named) => (named.or(Some((Ipv4Addr::LOCALHOST, Companion::Logger.port()).into())), None),
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
@@ -435,7 +413,7 @@ impl EditorArgs {
             working_dir,
             ports,
             foreign_host,
-            dialects: self.dialect.dialects(),
+            dialects: self.dialect,
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
             state_dir,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::sync::mpsc;
 
-use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode};
+use super::gateway_args::{EditorArgs, GatewayArgs, HubMode};
 use super::http::{HttpArgs, HttpSettings};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
@@ -116,7 +116,7 @@ impl HubArgs {
                 project: None,
                 editor: None,
                 port: None,
-                dialect: DialectChoice::Auto,
+                dialect: crate::protocol::dialect::ALL,
                 client_name: None,
                 development: false,
                 config: self.config.clone(),

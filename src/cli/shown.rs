@@ -27,8 +27,8 @@ use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session;
 use crate::services::Gateway;
+use crate::services::companions::{Answer, Call, Documented};
 use crate::services::metrics::Shown;
-use crate::services::unity_mcp::{Answer, Call, Documented};
 use crate::telemetry::events::{Events, HubSample, Sample};
 use crate::telemetry::metrics::labels::{Instance, Part};
 

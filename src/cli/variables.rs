@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::file::Places;
 use crate::platform::host::System;
-use crate::protocol::dialect::unity_mcp;
+use crate::protocol::dialect::Companion;
 use crate::protocol::text::clean;
 
 /// Parses `AI_LOGGER_URL` into the address of the logger.
@@ -32,7 +32,7 @@ pub(super) fn logger_address(url: &str) -> Result<SocketAddr, String> {
             "AI_LOGGER_URL is \"{}\", which is no plain http address of this machine, and so --logger takes no logs: holdfast \
              listens on loopback only, and sends logs nowhere. Set it to http://127.0.0.1:{}, or remove it",
             clean(url),
-            unity_mcp::LOGGER_PORT
+            Companion::Logger.port()
         )
     })
 }

@@ -1,5 +1,5 @@
 //! The HTTP services of the gateway, which are served only if the user asks for them: `/metrics` and the status page
-//! ([`metrics`]), MCP over HTTP ([`mcp`]), and the services that the documents of TSavo/Unity-MCP name ([`unity_mcp`]). All use
+//! ([`metrics`]), MCP over HTTP ([`mcp`]), and the services that the documents of TSavo/Unity-MCP name ([`companions`]). All use
 //! the same HTTP server (`http`).
 //!
 //! The services are not part of the supervision tree: no session depends on them, and what they show is needed most while the
@@ -9,11 +9,11 @@
 //! Services see the gateway through [`Gateway`] and the traits that extend it: snapshots, and calls that take the same path as
 //! all other calls. They do not know the actors.
 
+pub mod companions;
 pub mod http;
 mod keeper;
 pub mod mcp;
 pub mod metrics;
-pub mod unity_mcp;
 
 use std::sync::Arc;
 

@@ -201,7 +201,7 @@ mod tests {
             client: "c".to_owned(),
             client_version: None,
             project: None,
-            dialect: "uloop",
+            dialect: "one",
             call: CallId::from_random([1; 16]),
             tool: "compile".into(),
             read_only: Some(false),

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(heads(&RealHost, state.path()), Vec::new());
         for nth in 0..CATALOGUES_READ_MAX + 3 {
             let project = PathBuf::from(format!("/projects/{nth:02}"));
-            write(&RealHost, state.path(), &CatalogueFile::new(&project, "uloop", None, Vec::new())).unwrap();
+            write(&RealHost, state.path(), &CatalogueFile::new(&project, "one", None, Vec::new())).unwrap();
             let file = std::fs::File::open(path(state.path(), &project)).unwrap();
             file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(nth as u64)).unwrap();
         }
@@ -188,7 +188,7 @@ mod tests {
         let found = heads(&RealHost, state.path());
         // The two broken files are the newest, so they take two of the places.
         assert_eq!(found.len(), CATALOGUES_READ_MAX - 2);
-        assert_eq!((&*found[0].project, &*found[0].dialect), (Path::new("/projects/05"), "uloop"));
+        assert_eq!((&*found[0].project, &*found[0].dialect), (Path::new("/projects/05"), "one"));
         assert!(found.is_sorted_by(|a, b| a.project < b.project));
     }
 
@@ -196,15 +196,15 @@ mod tests {
     fn corrupt_foreign_outdated_missing_and_read_only_are_told_apart() {
         let state = tempfile::tempdir().unwrap();
         let project = Path::new("/projects/My Game");
-        let read_it = || read(&RealHost, state.path(), project, "uloop");
+        let read_it = || read(&RealHost, state.path(), project, "one");
         assert_eq!(read_it(), Err(Unusable::Missing));
-        let file = CatalogueFile::new(project, "uloop", Some("2.1.1".into()), Vec::new());
+        let file = CatalogueFile::new(project, "one", Some("2.1.1".into()), Vec::new());
         write(&RealHost, state.path(), &file).unwrap();
         assert_eq!(read_it(), Ok(file.clone()));
-        let other = read(&RealHost, state.path(), project, "umcp").unwrap_err().to_string();
-        assert!(other.contains("this project's other package (uloop)"), "{other}");
+        let other = read(&RealHost, state.path(), project, "another").unwrap_err().to_string();
+        assert!(other.contains("this project's other package (one)"), "{other}");
         let path = path(state.path(), project);
-        let elsewhere = CatalogueFile::new(Path::new("/elsewhere"), "uloop", None, Vec::new());
+        let elsewhere = CatalogueFile::new(Path::new("/elsewhere"), "one", None, Vec::new());
         std::fs::write(&path, serde_json::to_vec(&elsewhere).unwrap()).unwrap();
         assert!(matches!(read_it(), Err(Unusable::Foreign(_))));
         std::fs::write(&path, r#"{"format":7,"whatever":1}"#).unwrap();

@@ -241,7 +241,7 @@ fn the_identity_table() {
             project: Some(ours.path()),
             editor_pid,
             expected: checks.then(expects),
-            dialect: dialect::ULOOP[0],
+            dialect: dialect::FALLBACK[0],
             package_version: None,
         };
         assert_eq!(check_owner(&host, &target), expected, "{case}");
@@ -257,7 +257,7 @@ fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
         project: None,
         editor_pid: None,
         expected: None,
-        dialect: dialect::ULOOP[0],
+        dialect: dialect::FALLBACK[0],
         package_version: None,
     };
     assert_eq!(check_owner(&host, &target), Ok(Some(Identity::Assumed)));
@@ -338,11 +338,18 @@ fn what_a_crashed_editor_left_behind_is_no_second_package() {
     .unwrap();
     let machine = Machine { dead: vec![4712], ..Machine::default() };
     let config = named(&project, &[]);
-    assert_eq!(look(&machine, &config, &[]).dialect.name(), "turbokettle", "where nothing else is known it tells");
+    let told = look(&machine, &config, &[]).dialect;
+    let reads = told.project_files().iter().any(|file| file.path == "Library/MCPInstance.json");
+    assert!(reads, "where nothing else is known it tells: {told:?}");
     let manifest = r#"{"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1"}}"#;
     std::fs::write(project.path().join("Packages/manifest.json"), manifest).unwrap();
     let found = look(&machine, &config, &[]);
-    assert_eq!((found.dialect.name(), found.packages.len()), ("uloop", 0), "{:?}", found.facts.problems);
+    assert_eq!(
+        (found.dialect.name(), found.packages.len()),
+        (dialect::FALLBACK[0].name(), 0),
+        "{:?}",
+        found.facts.problems
+    );
 }
 
 #[test]
@@ -375,7 +382,10 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     let machine = Machine { alive: vec![7], owners: vec![(9000, owner(7, &["Unity"]))], ..Machine::default() };
     let config = named(&project, &[(9000, PortSource::Flag)]);
     let found = look(&machine, &config, &[]);
-    assert_eq!((found.packages.as_slice(), found.cause()), (["holdfast", "uloop"].as_slice(), Cause::Ambiguous));
+    assert_eq!(
+        (found.packages.as_slice(), found.cause()),
+        (["holdfast", dialect::FALLBACK[0].name()].as_slice(), Cause::Ambiguous)
+    );
     assert!(found.targets.is_empty() && found.listed.iter().any(|listed| listed.port == 9000), "{found:?}");
     assert!(
         found.facts.problems.iter().any(|problem| problem.contains("HOLDFAST_DIALECT")),
@@ -383,12 +393,12 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
         found.facts.problems
     );
 
-    let told = look(&machine, &Config { dialects: dialect::ULOOP, ..config.clone() }, &[]);
-    assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, "uloop", 2));
+    let told = look(&machine, &Config { dialects: dialect::FALLBACK, ..config.clone() }, &[]);
+    assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, dialect::FALLBACK[0].name(), 2));
     // One of the two packages is removed while holdfast runs: the next survey uses the other one.
     std::fs::write(&manifest, both.replace(r#""dev.holdfast.unity": "0.1.0", "#, "")).unwrap();
     let left = look(&machine, &config, &[]);
-    assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, "uloop", 2));
+    assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, dialect::FALLBACK[0].name(), 2));
 }
 
 #[test]
@@ -421,7 +431,7 @@ fn a_link_in_place_of_a_projects_file_is_told_as_one() {
     let project = Project::new();
     let settings = project.path().join("UserSettings/UnityMcpSettings.json");
     let problems = || {
-        let config = Config { dialects: dialect::ULOOP, ..Config::default() };
+        let config = Config { dialects: dialect::FALLBACK, ..Config::default() };
         survey(&Machine::default(), &config, &[project.path()], None).facts.problems
     };
     std::os::unix::fs::symlink(&file, &settings).unwrap();

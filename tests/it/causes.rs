@@ -12,7 +12,7 @@ use holdfast::config::Config;
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
 use holdfast::platform::host::{Liveness, Owner};
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig, Machine};
+use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Port, Task};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep};
@@ -27,67 +27,60 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A package, in a version that differs in its behaviour from the others.
 #[derive(Clone, Copy)]
 struct Row {
-    name: &'static str,
-    dialect: FakeDialect,
-    version: &'static str,
-    /// The port that its files name, or the default port in its code.
-    port: u16,
-    /// Whether its reloads are recognised as reloads with certainty.
-    tells_of_reloads: bool,
-    /// Whether it announces that it quits, so that a process that ended without the announcement has crashed.
-    tells_of_quits: bool,
+    package: &'static Package,
+    version: PackageVersion,
 }
 
-const ROWS: [Row; 6] = [
-    Row {
-        name: "holdfast",
-        dialect: FakeDialect::Holdfast,
-        version: "2.1.1",
-        port: PORT,
-        tells_of_reloads: true,
-        tells_of_quits: true,
-    },
-    Row {
-        name: "turbokettle",
-        dialect: FakeDialect::Turbokettle,
-        version: "2.1.1",
-        port: PORT,
-        tells_of_reloads: true,
-        tells_of_quits: false,
-    },
-    Row {
-        name: "unity-mcp",
-        dialect: FakeDialect::UnityMcp,
-        version: "2.1.1",
-        port: 8082,
-        tells_of_reloads: false,
-        tells_of_quits: false,
-    },
-    Row {
-        name: "umcp 0.26.4",
-        dialect: FakeDialect::Umcp,
-        version: "0.26.4",
-        port: PORT,
-        tells_of_reloads: false,
-        tells_of_quits: false,
-    },
-    Row {
-        name: "uloop 0.30.1",
-        dialect: FakeDialect::Uloop,
-        version: "0.30.1",
-        port: PORT,
-        tells_of_reloads: false,
-        tells_of_quits: false,
-    },
-    Row {
-        name: "uloop 2.1.1",
-        dialect: FakeDialect::Uloop,
-        version: "2.1.1",
-        port: PORT,
-        tells_of_reloads: true,
-        tells_of_quits: true,
-    },
-];
+impl Row {
+    /// Each package in its newest version, and in the oldest one that announces nothing if the newest one does.
+    fn all() -> Vec<Self> {
+        let mut rows = Vec::new();
+        for package in PACKAGES {
+            let announces = |version: &PackageVersion| (package.facts.announces)(*version);
+            let older = package.facts.versions.iter().copied().find(|version| !announces(version));
+            rows.extend(older.filter(|_| announces(&package.newest())).map(|version| Self { package, version }));
+            rows.push(Self { package, version: package.newest() });
+        }
+        rows
+    }
+
+    /// The package that remembers what became of calls.
+    fn with_a_journal() -> Self {
+        let package = Package::that(|facts| facts.journal);
+        Self { package, version: package.newest() }
+    }
+
+    /// A package that announces nothing in this version, and does in its newest one.
+    fn silent() -> Self {
+        let all = Self::all();
+        *all.iter().find(|row| row.version != row.package.newest()).expect("an older version")
+    }
+
+    /// The newest version of that package.
+    fn told() -> Self {
+        let package = Self::silent().package;
+        Self { package, version: package.newest() }
+    }
+
+    fn name(self) -> String {
+        format!("{} {}", self.package.name, self.version)
+    }
+
+    /// The port that its files name, or the default port in its code.
+    fn port(self) -> u16 {
+        if self.package.facts.port == Port::Told { self.package.facts.default_ports[0] } else { PORT }
+    }
+
+    /// Whether its reloads are recognised as reloads with certainty.
+    fn tells_of_reloads(self) -> bool {
+        self.tells_of_quits() || self.package.facts.shows_reloads
+    }
+
+    /// Whether it announces that it quits, so that a process that ended without the announcement has crashed.
+    fn tells_of_quits(self) -> bool {
+        (self.package.facts.announces)(self.version)
+    }
+}
 
 /// What happens to the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,11 +139,11 @@ impl Stage {
 
     fn config(row: Row, project: &std::path::Path, machine: Machine, pid: u32) -> FakeUnityConfig {
         FakeUnityConfig {
-            port: row.port,
-            dialect: row.dialect,
-            package_version: row.version.parse().unwrap(),
+            port: row.port(),
+            package: row.package,
+            package_version: row.version,
             // No released version of uLoopMCP has a push channel.
-            push: row.dialect == FakeDialect::Holdfast,
+            push: row.package.facts.journal,
             project: Some(project.to_path_buf()),
             machine: Some(machine),
             pid: Some(pid),
@@ -162,7 +155,7 @@ impl Stage {
     /// Tells the simulated system which process owns the editor's ports, including those that a package which changes its port
     /// can get.
     fn own(host: &crate::support::host::MemoryHost, row: Row, pid: u32) {
-        for port in [row.port].into_iter().chain(40_000..40_020) {
+        for port in [row.port()].into_iter().chain(40_000..40_020) {
             host.set_owner(port, Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] });
         }
     }
@@ -173,12 +166,12 @@ impl Stage {
         self.unity = unity(&self.it.net, config).await;
     }
 
-    fn a_call(&self) -> (&'static str, Value) {
-        match self.row.dialect {
-            FakeDialect::UnityMcp => ("execute_code", json!({"code": "count(\"x\")"})),
-            FakeDialect::Turbokettle => ("count", json!({"key": "x"})),
-            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast => ("echo", json!({"text": "x"})),
-        }
+    fn a_call(&self) -> Call {
+        (self.row.package.call)(
+            if self.row.package.facts.results { Task::Look } else { Task::Count },
+            "x",
+            self.row.version,
+        )
     }
 
     /// Observes the status for `span`, and records what it shows. It is a failure if, after 2 s, the editor is called ready while
@@ -236,7 +229,7 @@ impl Stage {
             Episode::Dialog => stage.unity.modal(true),
             Episode::Crash | Episode::Cut | Episode::Reload => {}
         }
-        let (tool, arguments) = stage.a_call();
+        let Call { tool, arguments, .. } = stage.a_call();
         match episode {
             Episode::Crash => {
                 stage.it.host.set_process(PIDS[0], Liveness::Dead);
@@ -275,15 +268,15 @@ impl Stage {
     /// Checks a call to a crashed editor that was not started again: it must have been refused soon after the crash.
     async fn judge_the_held(&mut self, call: &Value, asked: Instant) {
         let Some(answer) = self.it.client.answered(call) else {
-            return self.wrong.push(format!("{}: a call for an editor that is gone is not answered", self.row.name));
+            return self.wrong.push(format!("{}: a call for an editor that is gone is not answered", self.row.name()));
         };
         let took = answer.at - asked;
         if took > LIKELY_AFTER_CRASH + HOLD_WITHOUT_EVIDENCE + Duration::from_secs(1) {
-            self.wrong.push(format!("{}: it is answered after {took:?}", self.row.name));
+            self.wrong.push(format!("{}: it is answered after {took:?}", self.row.name()));
         }
         let (text, failed) = self.it.client.text(call).await;
         if !failed || !(text.contains("process has ended") || text.contains("process ended")) {
-            self.wrong.push(format!("{}: {text}", self.row.name));
+            self.wrong.push(format!("{}: {text}", self.row.name()));
         }
     }
 
@@ -311,12 +304,12 @@ impl Stage {
                 must(hedged, "a reload is told as if it were known");
                 must(counted[0] == 0.0 && counted[2] == 0.0 && measured == 0.0, "a reload is counted");
             }
-            Episode::Reload if self.row.tells_of_reloads => {
+            Episode::Reload if self.row.tells_of_reloads() => {
                 must(counted == [1.0, 0.0, 0.0] && measured == 1.0, "the reload is not counted");
             }
             Episode::Reload => {
                 must(counted == [0.0, 1.0, 0.0] && measured == 0.0, "it is not counted as a reload that is presumed");
-                let told = self.row.dialect == FakeDialect::UnityMcp || says("probably for a domain reload");
+                let told = !self.row.package.facts.results || says("probably for a domain reload");
                 must(told, "what most likely happened is not told");
             }
         }
@@ -327,13 +320,13 @@ impl Stage {
             }
             Episode::Crash => {
                 must(
-                    says(if self.row.tells_of_quits { "crashed" } else { "process has ended" }),
+                    says(if self.row.tells_of_quits() { "crashed" } else { "process has ended" }),
                     "the crash is not told",
                 );
             }
             Episode::Cut | Episode::Reload => must(!says("crash"), "a living editor is told to have crashed"),
         }
-        let told = format!("{} {episode:?}: counted {counted:?}, measured {measured}; said {said:#?}", self.row.name);
+        let told = format!("{} {episode:?}: counted {counted:?}, measured {measured}; said {said:#?}", self.row.name());
         self.wrong.extend(wrong);
         if !self.wrong.is_empty() {
             self.wrong.push(told);
@@ -345,7 +338,7 @@ impl Stage {
 async fn on_every_dialect(episode: Episode) {
     let only = std::env::var("ROW").ok();
     let mut wrong = Vec::new();
-    for row in ROWS.into_iter().filter(|row| only.as_deref().is_none_or(|only| row.name == only)) {
+    for row in Row::all().into_iter().filter(|row| only.as_deref().is_none_or(|only| row.name() == only)) {
         wrong.extend(Stage::play(row, episode).await);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -377,24 +370,20 @@ async fn a_reload_is_known_where_the_package_tells_and_presumed_elsewhere() {
 }
 
 /// The row of this name.
-fn row(name: &str) -> Row {
-    ROWS.into_iter().find(|row| row.name == name).unwrap()
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_call_is_held_for_an_editor_that_is_started_again_at_once() {
-    for row in ROWS {
+    for row in Row::all() {
         let mut stage = Stage::set(row).await;
         sleep(Duration::from_secs(6)).await;
         stage.it.host.set_process(PIDS[0], Liveness::Dead);
         stage.unity.crash().await.unwrap();
-        let (tool, arguments) = stage.a_call();
+        let Call { tool, arguments, .. } = stage.a_call();
         let call = stage.it.client.call(tool, arguments).await;
         sleep(Duration::from_secs(5)).await;
-        assert!(stage.it.client.answered(&call).is_none(), "{}: it was not held", row.name);
+        assert!(stage.it.client.answered(&call).is_none(), "{}: it was not held", row.name());
         stage.again().await;
         let (text, failed) = stage.it.client.text(&call).await;
-        assert!(!failed, "{}: {text}", row.name);
+        assert!(!failed, "{}: {text}", row.name());
         stage.it.close().await;
     }
 }
@@ -403,7 +392,7 @@ async fn a_call_is_held_for_an_editor_that_is_started_again_at_once() {
 /// when it listens again.
 #[tokio::test(start_paused = true)]
 async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
-    let mut stage = Stage::set(row("uloop 0.30.1")).await;
+    let mut stage = Stage::set(Row::silent()).await;
     sleep(Duration::from_secs(6)).await;
     stage.unity.reload(Duration::from_secs(3)).await.unwrap();
     stage.unity.rst().await.unwrap();
@@ -426,9 +415,10 @@ async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
 /// Any program on this machine can send a push message, and uLoopMCP's messages have no secret.
 #[tokio::test(start_paused = true)]
 async fn a_forged_push_message_makes_no_held_call_be_refused() {
-    for name in ["uloop 0.30.1", "uloop 2.1.1"] {
+    for row in [Row::silent(), Row::told()] {
+        let name = row.name();
         for forged in ["UNITY_SHUTDOWN", "USER_DISCONNECT"] {
-            let mut stage = Stage::set(row(name)).await;
+            let mut stage = Stage::set(row).await;
             sleep(Duration::from_secs(6)).await;
             let port = stage.it.parts.link().link.push_port().unwrap();
             let mut socket = stage.it.net.connect(port).await.unwrap();
@@ -457,7 +447,7 @@ async fn told_of(stage: &mut Stage, call: &Value) -> (String, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_dialog_that_is_known_is_told_with_each_call_that_it_keeps() {
-    let mut stage = Stage::set_for(row("holdfast"), UNKNOWN).await;
+    let mut stage = Stage::set_for(Row::with_a_journal(), UNKNOWN).await;
     sleep(Duration::from_secs(6)).await;
     stage.unity.modal(true);
     sleep(Duration::from_secs(20)).await;
@@ -483,10 +473,10 @@ async fn a_dialog_that_is_known_is_told_with_each_call_that_it_keeps() {
 
 #[tokio::test(start_paused = true)]
 async fn an_outcome_that_a_crash_made_unknown_is_told_with_the_crash() {
-    for (name, says) in
-        [("holdfast", "Unity crashed or was killed before it answered"), ("uloop 0.30.1", "Outcome unknown")]
-    {
-        let mut stage = Stage::set(row(name)).await;
+    let crashed = "Unity crashed or was killed before it answered";
+    for (row, says) in [(Row::with_a_journal(), crashed), (Row::silent(), "Outcome unknown")] {
+        let name = row.name();
+        let mut stage = Stage::set(row).await;
         sleep(Duration::from_secs(6)).await;
         let call = stage.it.client.call("hold", json!({})).await;
         // Not at the moment of the next look at the process, which would hear of its end before the connection does.
@@ -502,7 +492,7 @@ async fn an_outcome_that_a_crash_made_unknown_is_told_with_the_crash() {
 /// A connection that ends under a living editor is no crash.
 #[tokio::test(start_paused = true)]
 async fn an_outcome_that_a_cut_connection_made_unknown_is_told_without_a_crash() {
-    let mut stage = Stage::set(row("uloop 0.30.1")).await;
+    let mut stage = Stage::set(Row::silent()).await;
     sleep(Duration::from_secs(6)).await;
     let call = stage.it.client.call("hold", json!({})).await;
     sleep(Duration::from_secs(2)).await;
@@ -515,7 +505,7 @@ async fn an_outcome_that_a_cut_connection_made_unknown_is_told_without_a_crash()
 /// The connection stays, and the editor says that it runs no call: only its journal has the answer.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_lost_on_a_connection_that_stays_is_fetched_from_the_journal() {
-    let mut stage = Stage::set(row("holdfast")).await;
+    let mut stage = Stage::set(Row::with_a_journal()).await;
     stage.unity.lose_answer();
     let began = Instant::now();
     let lost = stage.it.client.call("count", json!({"key": "lost"})).await;

@@ -9,7 +9,7 @@ use holdfast::config::{Config, PortSource};
 use holdfast::limits::HIDDEN_TOOLS_SHOWN_MAX;
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast::protocol::policy::{Pattern, Policy};
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig, Machine};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine, Package};
 use serde_json::{Value, json};
 
 const LIST_CHANGED: &str = "notifications/tools/list_changed";
@@ -180,7 +180,8 @@ async fn a_group_of_the_package_can_be_chosen_and_denied() {
     setup.host.set_process(4711, Liveness::Alive);
     setup.host.set_owner(PORT, Owner { pid: 4711, name: "Unity".to_owned(), command_line: Vec::new() });
     let machine = Some(Machine(setup.host.clone()));
-    let config = FakeUnityConfig { dialect: FakeDialect::Holdfast, project: Some(project), machine, ..editor() };
+    let config =
+        FakeUnityConfig { package: Package::that(|facts| facts.journal), project: Some(project), machine, ..editor() };
     let _unity = unity(&setup.net, config).await;
     let mut it = gateway(setup);
     it.client.open_as(PATIENT, "2025-06-18", json!({})).await;

@@ -2,6 +2,7 @@
 //! text for an unknown name.
 
 use crate::binary::{Done, Place, Unity, finish, text};
+use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 
 /// Runs a command that writes its stdout to a full disk.
@@ -99,7 +100,7 @@ async fn call_prints_a_result_of_any_size_whole() {
 #[tokio::test]
 async fn a_tool_of_holdfasts_own_is_answered_when_the_editor_was_met() {
     let place = Place::new();
-    for dialect in ["uloop", "holdfast"] {
+    for dialect in [Package::without_a_journal().name, Package::with_a_journal().name] {
         let project = place.path(dialect);
         let unity = Unity::start(&place, &["--project", text(&project), "--dialect", dialect]).await;
         let status = place.run(["call", "holdfast_status", "--project", text(&project)]).await.json();
@@ -173,7 +174,8 @@ async fn doctors_word_never_leads_a_working_project_into_ambiguity() {
     assert_eq!(both["problems"], 1, "the packages are the problem, and nothing that follows from them: {both:#}");
     assert!(says(&both, "problem", "packages of several protocols"), "{both:#}");
     assert!(!both.to_string().contains("another project"), "the list on disk is this project's: {both:#}");
-    let named = place.run(["call", "echo", "--dialect", "uloop", "--project", text(&project)]).await;
+    let named =
+        place.run(["call", "echo", "--dialect", Package::without_a_journal().name, "--project", text(&project)]).await;
     assert_eq!(named.code, Some(0), "{named:?}");
     let status = place.run(["status", "--project", text(&project)]).await.out;
     assert!(status.contains("several: holdfast, uloop"), "{status}");

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
+use holdfast_fake_unity::PACKAGES;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -72,19 +73,20 @@ fn the_demo_keeps_every_promise_and_leaves_nothing_behind() {
 
 #[test]
 fn the_demo_keeps_every_promise_with_each_package() {
-    let others = ["holdfast", "turbokettle", "unity-mcp", "umcp"].map(|dialect| {
+    let others = PACKAGES[1..].iter().map(|package| {
         std::thread::spawn(move || {
+            let dialect = package.name;
             let folder = tempfile::tempdir().unwrap();
             let (output, text) = run(&folder, &["--fast", "--dialect", dialect]);
             assert_eq!(output.status.code(), Some(0), "{dialect}: {text}");
             assert!(text.contains(" All 10 promises kept: 16 calls in "), "{dialect}: {text}");
             // Only a package that keeps its answers across a reload can still give an answer that was lost with the
             // connection.
-            assert_eq!(text.contains("count sugar: ok"), dialect == "holdfast", "{dialect}: {text}");
+            assert_eq!(text.contains("count sugar: ok"), package.facts.journal, "{dialect}: {text}");
             assert_nothing_left(&folder);
         })
     });
-    for other in others {
+    for other in others.collect::<Vec<_>>() {
         other.join().expect("it kept its promises");
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use holdfast_fake_unity::PACKAGES;
 use serde_json::json;
 
 use crate::binary::{Place, Unity, text};
 
 #[tokio::test]
 async fn a_simulated_editor_changes_no_file_of_a_real_project() {
-    for dialect in ["holdfast", "uloop", "umcp", "turbokettle", "unity-mcp"] {
+    for dialect in PACKAGES.iter().map(|package| package.name) {
         let place = Place::new();
         let project = place.project("Castle");
         let version = "m_EditorVersion: 6000.0.30f1\n";

@@ -10,7 +10,7 @@ use holdfast::config::{Config, PortSource};
 use holdfast::platform::host::Host as _;
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::{Pattern, Policy};
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Package};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -212,8 +212,9 @@ async fn the_last_compile_errors_are_those_that_a_compile_tool_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_package_without_a_console_tool_has_no_console() {
-    let setup = with(Config { dialects: dialect::UNITY_MCP, ..Config::default() });
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let package = || Package::that(|facts| facts.console.is_none() && !facts.results);
+    let setup = with(Config { dialects: dialect::only(package().name), ..Config::default() });
+    let unity = unity(&setup.net, FakeUnityConfig { package: package(), ..editor() }).await;
     let mut it = opened(setup).await;
     it.ready().await;
     assert_eq!(listed(&mut it).await, ["holdfast://status", "holdfast://editors", "holdfast://calls", COMPILE_ERRORS]);

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use holdfast_fake_unity::{PACKAGES, Package, PackageVersion};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,17 +36,25 @@ fn claims_nothing(answer: &str, about: &str) {
     );
 }
 
-/// Every package, and of uLoopMCP an older version too. With a project, so that v2 gets and checks the editor's identity.
+/// Every package whose tools throw, in its oldest and its newest version.
+fn played() -> Vec<(&'static Package, PackageVersion)> {
+    let throwing = PACKAGES.iter().copied().filter(|package| package.facts.results);
+    let versions = |package: &'static Package| {
+        let oldest = package.facts.versions.first().copied();
+        let all = oldest.into_iter().chain([package.newest()]).map(move |version| (package, version));
+        all.collect::<Vec<_>>()
+    };
+    let mut played: Vec<_> = throwing.flat_map(versions).collect();
+    played.dedup();
+    played
+}
+
+/// With a project, so that v2 gets and checks the editor's identity.
 #[tokio::test]
 async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_have_run() {
-    for package in [
-        &["--dialect", "uloop"][..],
-        &["--dialect", "uloop", "--package-version", "0.30.1"],
-        &["--dialect", "umcp"],
-        &["--dialect", "umcp", "--package-version", "0.11.0"],
-        &["--dialect", "turbokettle"],
-        &["--dialect", "holdfast"],
-    ] {
+    for (spoken, version) in played() {
+        let version = version.to_string();
+        let package = &["--dialect", spoken.name, "--package-version", &version][..];
         let place = Place::new();
         let project = place.project("Castle");
         let mut unity = Unity::start(&place, &[&["--project", text(&project)], package].concat()).await;
@@ -69,7 +78,7 @@ async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_hav
         }
         gateway.end().await;
         // One text each that this package has for its own refusals.
-        let known = if package.contains(&"turbokettle") { THROWN[7] } else { THROWN[3] };
+        let known = if spoken.facts.text_results { THROWN[7] } else { THROWN[3] };
         let arguments = json!({ "text": known }).to_string();
         let done = place.run(["call", "throw", &arguments, "--project", text(&project)]).await;
         assert_eq!(done.code, Some(1), "{package:?}: {done:?}");

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use holdfast_fake_unity::Package;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -82,7 +83,7 @@ async fn a_package_that_is_installed_meanwhile_ends_that_cause() {
     let manifest = json!({"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1"}});
     place.write("Bare/Packages/manifest.json", manifest.to_string());
     let status = bare.status_that("the editor is closed", |status| status["editor"]["why"] == "not_running").await;
-    assert_eq!(status["package"]["dialect"], "uloop", "{status:#}");
+    assert_eq!(status["package"]["dialect"], Package::without_a_journal().name, "{status:#}");
 }
 
 #[tokio::test]

@@ -4,66 +4,83 @@
 //! each target compares the product with a simple model of its promise, or with itself on the same bytes in another split,
 //! layout or order.
 
-mod dialect;
+pub mod dialect;
 pub mod framing;
-pub mod holdfast;
 pub mod http;
 pub mod jsonrpc;
 pub mod mutate;
+mod recorded;
 pub mod session;
-pub mod turbokettle;
-pub mod uloop;
-pub mod umcp;
-pub mod unity_mcp;
+
+use std::sync::LazyLock;
+
+use dialect::{KINDS, Kind, Sides};
 
 /// A fuzz target.
-#[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Name of the target, and of its corpus's folder below `fuzz/corpus/`.
-    pub name: &'static str,
-    /// Panics if the product breaks a promise on these bytes.
-    pub run: fn(&[u8]),
+    pub name: String,
+    /// The same name for the targets of all dialects that check the same.
+    pub kind: &'static str,
     /// Number of mutated inputs in the quick run: they take about a second in a debug build.
     pub rounds: u32,
     /// Longest input in bytes. Short inputs are enough here; other tests cover the limits for large messages.
     pub max_bytes: usize,
+    of: Of,
 }
 
-/// Every target.
-pub const TARGETS: &[Target] = &[
-    Target { name: "content_length", run: framing::content_length, rounds: 10_000, max_bytes: 8192 },
-    Target { name: "lines", run: framing::lines, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "jsonrpc_parse", run: jsonrpc::parse, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "jsonrpc_scan", run: jsonrpc::scan, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "jsonrpc_compact", run: jsonrpc::compact, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "uloop_decode", run: uloop::decode, rounds: 15_000, max_bytes: 4096 },
-    Target { name: "uloop_tools", run: uloop::tools, rounds: 3_000, max_bytes: 8192 },
-    Target { name: "uloop_project", run: uloop::project, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "uloop_push", run: uloop::push, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "uloop_result_file", run: uloop::result_file, rounds: 20_000, max_bytes: 4096 },
-    Target { name: "uloop_call", run: uloop::call, rounds: 5_000, max_bytes: 4096 },
-    Target { name: "holdfast_decode", run: holdfast::decode, rounds: 15_000, max_bytes: 4096 },
-    Target { name: "holdfast_greeting", run: holdfast::greeting, rounds: 5_000, max_bytes: 2048 },
-    Target { name: "holdfast_outcomes", run: holdfast::outcomes, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "holdfast_tools", run: holdfast::tools, rounds: 10_000, max_bytes: 8192 },
-    Target { name: "holdfast_project", run: holdfast::project, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "holdfast_push", run: holdfast::push, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "holdfast_call", run: holdfast::call, rounds: 3_000, max_bytes: 4096 },
-    Target { name: "http_response", run: http::response, rounds: 20_000, max_bytes: 2048 },
-    Target { name: "http_request", run: http::request, rounds: 1_000, max_bytes: 4096 },
-    Target { name: "turbokettle_decode", run: turbokettle::decode, rounds: 15_000, max_bytes: 4096 },
-    Target { name: "turbokettle_tools", run: turbokettle::tools, rounds: 5_000, max_bytes: 8192 },
-    Target { name: "turbokettle_project", run: turbokettle::project, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "turbokettle_call", run: turbokettle::call, rounds: 5_000, max_bytes: 4096 },
-    Target { name: "umcp_decode", run: umcp::decode, rounds: 15_000, max_bytes: 4096 },
-    Target { name: "umcp_tools", run: umcp::tools, rounds: 3_000, max_bytes: 8192 },
-    Target { name: "umcp_project", run: umcp::project, rounds: 5_000, max_bytes: 4096 },
-    Target { name: "umcp_call", run: umcp::call, rounds: 5_000, max_bytes: 8192 },
-    Target { name: "unity_mcp_answer", run: unity_mcp::answer, rounds: 5_000, max_bytes: 4096 },
-    Target { name: "unity_mcp_decode", run: unity_mcp::decode, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "unity_mcp_project", run: unity_mcp::project, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "unity_mcp_call", run: unity_mcp::call, rounds: 10_000, max_bytes: 4096 },
-    Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
+enum Of {
+    Bytes(fn(&[u8])),
+    Dialect(&'static Kind, &'static Sides),
+}
+
+impl Target {
+    /// Panics if the product breaks a promise on these bytes.
+    pub fn run(&self, bytes: &[u8]) {
+        match &self.of {
+            Of::Bytes(run) => run(bytes),
+            Of::Dialect(kind, sides) => (kind.run)(sides, bytes),
+        }
+    }
+
+    /// Returns inputs to begin from, beside the corpus.
+    pub fn seeds(&self) -> Vec<Vec<u8>> {
+        let Of::Dialect(kind, sides) = &self.of else { return Vec::new() };
+        let fits = |seed: &Vec<u8>| seed.len() <= self.max_bytes;
+        (kind.seeds)(sides).into_iter().filter(fits).collect()
+    }
+}
+
+/// Every target. Those of a dialect follow from the list of dialects.
+pub static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+    let alone = ALONE.iter().map(|&(kind, run, rounds, max_bytes)| {
+        let name = kind.to_owned();
+        Target { name, kind, rounds, max_bytes, of: Of::Bytes(run) }
+    });
+    let of_dialects = dialect::all().flat_map(|sides| {
+        let sides: &Sides = Box::leak(Box::new(sides));
+        KINDS.iter().filter(|kind| (kind.is_of)(sides)).map(move |kind| {
+            let name = format!("{}_{}", sides.name(), kind.name);
+            let Kind { name: kind_name, rounds, max_bytes, .. } = *kind;
+            Target { name, kind: kind_name, rounds, max_bytes, of: Of::Dialect(kind, sides) }
+        })
+    });
+    alone.chain(of_dialects).collect()
+});
+
+/// A target of no package: its name, what it runs, and the rounds and the longest input of [`Target`].
+type Alone = (&'static str, fn(&[u8]), u32, usize);
+
+/// The targets that are of no dialect: name, run, rounds and longest input of each.
+const ALONE: [Alone; 8] = [
+    ("content_length", framing::content_length, 10_000, 8192),
+    ("lines", framing::lines, 20_000, 2048),
+    ("jsonrpc_parse", jsonrpc::parse, 20_000, 2048),
+    ("jsonrpc_scan", jsonrpc::scan, 20_000, 2048),
+    ("jsonrpc_compact", jsonrpc::compact, 20_000, 2048),
+    ("http_response", http::response, 20_000, 2048),
+    ("http_request", http::request, 1_000, 4096),
+    ("session", session::session, 300, 4096),
 ];
 
 /// Separates the fields of an input that has several. JSON does not permit this byte anywhere, and a text editor shows it.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::{Call, Task};
 use holdfast_mcp_client::line;
 use holdfast_mcp_client::wire::Recording;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
 use super::net::now;
-use super::plan::{Act, Break, Plan, Tool};
+use super::plan::{Act, Break, Plan};
 use super::{Phase, SLACK, other_project, project};
 use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 
@@ -145,8 +145,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         (id, message)
     }
 
-    async fn call(&mut self, tool: Tool, token: bool) -> u64 {
-        let (id, message) = self.prepare_call(tool, token, None);
+    async fn call(&mut self, task: Task, token: bool) -> u64 {
+        let (id, message) = self.prepare_call(task, token, None);
         if self.plan.broken == Some(Break::StarvedSession) && self.place.number == 1 {
             // The line is delayed until the first client has received `STARVED_FOR` more answers.
             let mut heard = self.place.first_heard.subscribe();
@@ -160,60 +160,27 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     /// Writes a call, its cancel, and another call under the same id, all at once. MCP does not permit this use of an id, but
     /// some clients do it, and the second call must get its own answer. Returns the number of the second call.
     async fn call_under_a_cancelled_id(&mut self) -> u64 {
-        let (first, message) = self.prepare_call(Tool::Echo, false, None);
+        let (first, message) = self.prepare_call(Task::Echo, false, None);
         let cancel = line::cancel(first);
         let canary = enter(&self.open).asks.remove(&first).map(|ask| ask.payload).unwrap_or_default();
         self.recorder.record(Event::Cancelled(first));
-        let (second, again) = self.prepare_call(Tool::Echo, false, Some(first));
+        let (second, again) = self.prepare_call(Task::Echo, false, Some(first));
         enter(&self.open).reused.insert(first, Reused { canary, by: second });
         self.write(&format!("{message}\n{cancel}\n{again}")).await;
         second
     }
 
-    fn prepare_call(&mut self, tool: Tool, token: bool, under: Option<u64>) -> (u64, String) {
-        let (name, arguments, payload, repeatable) = self.spelled(tool);
+    fn prepare_call(&mut self, task: Task, token: bool, under: Option<u64>) -> (u64, String) {
+        // `$` stands for the call's number: no other call has this text.
+        let payload = match task {
+            Task::Echo => "echo-canary-$",
+            Task::Count => "count-canary-$",
+            _ => "",
+        };
+        let Call { tool, arguments, repeatable } = (self.plan.package.call)(task, payload, self.plan.version);
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
-        let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, under, allowed };
-        self.prepare(ask, line::call(name, arguments))
-    }
-
-    /// Translates a call for the editor's package. Returns the tool, the arguments, a text that no other call has (empty if
-    /// there is none), and whether the call may be sent again. `$` stands for the call's number.
-    fn spelled(&self, tool: Tool) -> (&'static str, Value, &'static str, bool) {
-        let code = |text: &str| json!({"code": text});
-        match (self.plan.dialect, tool) {
-            (FakeDialect::UnityMcp, tool) => match tool {
-                Tool::Echo => ("execute_code", code("Debug.Log(\"echo-canary-$\")"), "echo-canary-$", false),
-                Tool::Count => ("execute_code", code("count(\"count-canary-$\")"), "count-canary-$", false),
-                Tool::Logs => ("get_state", json!({}), "", true),
-                Tool::Compile => ("start_game", json!({}), "", true),
-                Tool::Fail => ("stop_game", json!({}), "", true),
-                Tool::Big(bytes) => ("execute_code", code(&"x".repeat(bytes as usize)), "", false),
-                Tool::Unheard => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
-                Tool::Sleep(_) | Tool::Block(_) | Tool::Throw | Tool::Hold | Tool::Steps(_) => {
-                    ("execute_code", code("find(\"Player\")"), "", false)
-                }
-            },
-            (FakeDialect::Turbokettle, Tool::Logs) => ("read_console_logs", json!({}), "", true),
-            // This tool only reads, but it needs the main thread, so a reload loses the call.
-            (FakeDialect::Turbokettle, Tool::Sleep(ms)) if ms % 3 == 0 => ("get_project_info", json!({}), "", true),
-            (FakeDialect::Turbokettle, Tool::Compile) => {
-                ("execute_menu_item", json!({"path": "Assets/Refresh"}), "", false)
-            }
-            (FakeDialect::Umcp, Tool::Logs) if self.plan.version < (0, 20, 0) => ("getlogs", json!({}), "", true),
-            (_, Tool::Echo) => ("echo", json!({"text": "echo-canary-$"}), "echo-canary-$", false),
-            (_, Tool::Count) => ("count", json!({"key": "count-canary-$"}), "count-canary-$", false),
-            (_, Tool::Sleep(ms)) => ("sleep", json!({"ms": ms}), "", false),
-            (_, Tool::Block(ms)) => ("block", json!({"ms": ms}), "", false),
-            (_, Tool::Logs) => ("get-logs", json!({}), "", true),
-            (_, Tool::Compile) => ("compile", json!({}), "", false),
-            (_, Tool::Fail) => ("fail", json!({}), "", false),
-            (_, Tool::Throw) => ("throw", json!({}), "", false),
-            (_, Tool::Big(n)) => ("big", json!({"n": n}), "", false),
-            (_, Tool::Hold) => ("hold", json!({}), "", false),
-            (_, Tool::Steps(n)) => ("steps", json!({"n": n, "ms": 100}), "", true),
-            (_, Tool::Unheard) => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
-        }
+        let ask = Ask { method: "tools/call", tool, payload: payload.into(), repeatable, token, under, allowed };
+        self.prepare(ask, line::call(tool, arguments))
     }
 
     async fn plain(&mut self, method: &'static str, allowed: Duration) -> u64 {
@@ -335,7 +302,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 self.recorder.record(Event::Rooted(here));
                 // Calls that are made before the client answers `roots/list` belong to the new project too.
                 for _ in 0..3 {
-                    self.call(Tool::Count, false).await;
+                    self.call(Task::Count, false).await;
                 }
                 sleep(Duration::from_millis(100)).await;
                 self.tell_roots(here).await;
@@ -394,7 +361,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     async fn come_back(&mut self) {
         let healed = now();
         while now() - healed < COMEBACK_MAX {
-            let id = self.call(Tool::Count, false).await;
+            let id = self.call(Task::Count, false).await;
             if self.answer_to(id).await == Some(true) {
                 self.recorder.record(Event::Recovered(now() - healed));
                 break;
@@ -402,7 +369,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             sleep(Duration::from_millis(20)).await;
         }
         // All faults are over, so each of these calls must succeed.
-        for tool in [Tool::Echo, Tool::Logs, Tool::Count] {
+        for tool in [Task::Echo, Task::Logs, Task::Count] {
             let id = self.call(tool, true).await;
             self.answer_to(id).await;
         }

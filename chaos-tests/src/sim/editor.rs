@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::platform::host::{Host as _, Liveness, Owner};
-use holdfast_fake_unity::{self as fake_unity, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
+use holdfast_fake_unity::{self as fake_unity, FakeUnity, FakeUnityConfig, Machine};
 use holdfast_testkit::host::MemoryHost;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{broadcast, mpsc, watch};
@@ -20,9 +20,6 @@ use super::saboteur::Saboteur;
 use super::{PORT, PORTS_EACH, Phase};
 use crate::history::{Begun, Event, Recorder};
 
-const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
-const INSTANCE: &str = "Library/Holdfast/instance.json";
-const RECORD: &str = "Library/MCPInstance.json";
 /// How often calls of the tool `hold` are released after the faults have ended.
 const RELEASE_EVERY: Duration = Duration::from_millis(100);
 /// The longest wait for the simulated editor to carry out an order. After that, the nemesis continues without it.
@@ -78,7 +75,7 @@ struct Running {
     seen: Runs,
     stranger: Option<JoinHandle<()>>,
     /// For `spoil`: the previous content of the file that names the port, and the content that replaced it.
-    spoilt: Option<[Vec<u8>; 2]>,
+    spoilt: Option<(PathBuf, [Vec<u8>; 2])>,
     undo: mpsc::Sender<(u32, Undo)>,
 }
 
@@ -88,7 +85,7 @@ impl Editor {
         let (undo, mut undoing) = mpsc::channel(1024);
         let plan = Arc::clone(&self.plan);
         let mut phase = self.phase.subscribe();
-        self.recorder.record(Event::Speaks(plan.dialect));
+        self.recorder.record(Event::Speaks(plan.package));
         let number = self.number;
         let mut running = Running {
             of: self,
@@ -160,11 +157,10 @@ impl Running {
         let free = plan.is_of_several().then(|| FreePorts::behind(own));
         let net =
             Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))), free });
-        let (major, minor, patch) = plan.version;
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
-            dialect: plan.dialect,
-            package_version: PackageVersion::new(major, minor, patch),
+            package: plan.package,
+            package_version: plan.version,
             misconduct: plan.broken.and_then(Break::misconduct),
             push: plan.push,
             project: Some(self.project()),
@@ -348,7 +344,7 @@ impl Running {
                 wire.reset_all();
             }
             Undo::Stranger => self.end_stranger().await,
-            Undo::Settings => self.write_settings(),
+            Undo::Settings => self.restore(),
             Undo::Jitter => wire.steer(|faults| faults.jitter = 0),
             Undo::SliceRead => wire.steer(|faults| faults.slice_read = 0),
             Undo::SliceWrite => wire.steer(|faults| faults.slice_write = 0),
@@ -367,66 +363,30 @@ impl Running {
         }
     }
 
-    /// Returns the path of the file that names the port; `None` for Unity-MCP.
-    fn names_port(&self) -> Option<PathBuf> {
-        let path = match self.of.plan.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp => SETTINGS,
-            FakeDialect::Holdfast => INSTANCE,
-            FakeDialect::Turbokettle => RECORD,
-            FakeDialect::UnityMcp => return None,
-        };
-        Some(self.project().join(path))
-    }
-
     /// Writes a wrong port into the file that names the port, or breaks its JSON.
     fn spoil(&mut self, stale: bool) {
-        let Some(path) = self.names_port() else { return };
-        if self.keeps_settings() {
-            let text = if stale { "{\"customPort\":9999}" } else { "{\"customPort\":" };
-            let _ = self.of.host.write(&path, text.as_bytes());
-            return;
-        }
+        let Some((path, member)) = self.of.plan.package.facts.port.file() else { return };
+        let path = self.project().join(path);
         let Ok(found) = self.of.host.read(&path, usize::MAX) else { return };
         // The file may be spoilt already. If the editor has written it since then, its present content is good.
         let good = match self.spoilt.take() {
-            Some([good, bad]) if bad == found => good,
+            Some((_, [good, bad])) if bad == found => good,
             _ => found,
         };
         let mut file: serde_json::Value = serde_json::from_slice(&good).unwrap_or_default();
-        file["port"] = 9999.into();
+        file[member] = 9999.into();
         let bad = if stale { file.to_string().into_bytes() } else { good[..good.len() / 2].to_vec() };
         let _ = self.of.host.write(&path, &bad);
-        self.spoilt = Some([good, bad]);
+        self.spoilt = Some((path, [good, bad]));
     }
 
-    /// Whether the port is in the user's settings, which exist even while nothing listens.
-    fn keeps_settings(&self) -> bool {
-        matches!(self.of.plan.dialect, FakeDialect::Uloop | FakeDialect::Umcp)
-    }
-
-    /// Undoes `spoil` for a file other than the user's settings, unless the editor has written the file since then.
+    /// Undoes `spoil`, unless the editor has written the file since then.
     fn restore(&mut self) {
-        if let (Some(path), Some([good, bad])) = (self.names_port(), self.spoilt.take())
+        if let Some((path, [good, bad])) = self.spoilt.take()
             && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
         {
             let _ = self.of.host.write(&path, &good);
         }
-    }
-
-    /// Restores the file that names the port, as the package itself writes it.
-    fn write_settings(&mut self) {
-        if !self.keeps_settings() {
-            return self.restore();
-        }
-        let Some(unity) = &self.unity else { return };
-        let stats = unity.stats();
-        let port = stats.port.unwrap_or(self.port);
-        let mut settings = serde_json::json!({"customPort": port, "isServerRunning": stats.port.is_some()});
-        if self.of.plan.version >= (2, 0, 0) {
-            settings["projectRootPath"] = self.project().to_string_lossy().into();
-            settings["serverSessionId"] = stats.session_id.into();
-        }
-        let _ = self.of.host.write(&self.project().join(SETTINGS), settings.to_string().as_bytes());
     }
 
     async fn begin_stranger(&mut self, kind: Stranger) {
@@ -477,7 +437,7 @@ impl Running {
             });
             let _ = timeout(ORDER_MAX, unity.up()).await;
             let _ = timeout(ORDER_MAX, unity.listening()).await;
-            self.write_settings();
+            self.restore();
         }
         self.of.recorder.record(Event::Healed);
         // A run whose client closes stdin early may already be in a later phase.

@@ -11,7 +11,6 @@ pub mod report;
 pub mod saboteur;
 mod several;
 pub mod shrink;
-pub mod speech;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,10 +21,9 @@ use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
 use holdfast::link::LinkParts;
 use holdfast::platform::host::Liveness;
-use holdfast::protocol::dialect::{self, Dialects};
+use holdfast::protocol::dialect;
 use holdfast::protocol::ids::LinkId;
 use holdfast::transport::run::{self, Pumps};
-use holdfast_fake_unity::FakeDialect;
 use holdfast_testkit::checker::{PIPE, SLACK};
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::{mpsc, watch};
@@ -35,7 +33,6 @@ use self::editor::Editor;
 use self::net::{SimNet, Wire};
 use self::plan::{Break, Plan};
 use self::saboteur::Saboteur;
-use self::speech::Speech;
 use crate::history::{Event, History, Recorder, Sizes};
 
 /// The first port of the first editor.
@@ -74,24 +71,13 @@ fn other_project() -> PathBuf {
     folder("holdfast-simulated-other-project")
 }
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let project = std::env::temp_dir().join(name);
     for folder in ["Assets", "ProjectSettings"] {
         // If this fails, the gateway finds no project, and the run reports that.
         let _ = std::fs::create_dir_all(project.join(folder));
     }
     holdfast::config::canonical(&project).unwrap_or(project)
-}
-
-/// Returns the dialect of an editor's package, and no other.
-fn spoken(dialect: FakeDialect) -> Dialects {
-    match dialect {
-        FakeDialect::Uloop => dialect::ULOOP,
-        FakeDialect::Umcp => dialect::UMCP,
-        FakeDialect::Holdfast => dialect::HOLDFAST,
-        FakeDialect::Turbokettle => dialect::TURBOKETTLE,
-        FakeDialect::UnityMcp => dialect::UNITY_MCP,
-    }
 }
 
 /// Runs a plan on a separate thread, and returns its history.
@@ -147,7 +133,7 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
 /// Adds one client and one editor to the simulation, and the gateway.
 fn one(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let wire = Wire::default();
-    wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
+    wire.steer(|faults| (faults.broken, faults.package) = (plan.broken, plan.package));
     let (phase, _) = watch::channel(Phase::Running);
     let editor = Editor {
         plan: Arc::clone(plan),
@@ -188,7 +174,7 @@ async fn gateway(
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
         // Without a project there is no file that names the dialect, so the dialect is given.
-        dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
+        dialects: if plan.by_flag { dialect::only(plan.package.name) } else { dialect::ALL },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),
         seed: Some(plan.seed),

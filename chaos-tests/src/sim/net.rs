@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::observer::{self, Asked, NoFrame, frame};
+use holdfast_fake_unity::{Package, Shape};
 use holdfast_testkit::host::MemoryHost;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -20,7 +22,6 @@ use turmoil::net::{TcpListener, TcpStream};
 
 use super::PORTS_EACH;
 use super::plan::Break;
-use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
 
 /// Largest number of frames of an ended connection that are kept for a replay.
@@ -58,8 +59,8 @@ pub struct Faults {
     pub replay: bool,
     /// The deliberate fault that a checker must notice, if any.
     pub broken: Option<Break>,
-    /// The dialect on the wire.
-    pub speech: Speech,
+    /// The package whose bytes are on the wire.
+    pub package: &'static Package,
     resets: u64,
     connections: u64,
     old_frames: VecDeque<Vec<u8>>,
@@ -99,7 +100,7 @@ impl Wire {
         self.steer(|faults| {
             *faults = Faults {
                 broken: faults.broken,
-                speech: faults.speech,
+                package: faults.package,
                 resets: faults.resets,
                 connections: faults.connections,
                 old_echo: faults.old_echo.take(),
@@ -213,7 +214,7 @@ struct Proxied {
     recorder: Recorder,
     connection: u64,
     born: u64,
-    speech: Speech,
+    package: &'static Package,
     /// Requests without an answer: the id on the wire, and the name in the history.
     open: Vec<(String, String)>,
     /// Bytes from the editor that are not a complete frame yet.
@@ -234,10 +235,10 @@ struct Proxied {
 
 impl Proxied {
     fn new(inner: TcpStream, wire: Wire, recorder: Recorder) -> Self {
-        let (connection, born, speech) = {
+        let (connection, born, package) = {
             let mut faults = wire.lock();
             faults.connections += 1;
-            (faults.connections, faults.resets, faults.speech)
+            (faults.connections, faults.resets, faults.package)
         };
         recorder.record(Event::Dialed(connection));
         Self {
@@ -246,7 +247,7 @@ impl Proxied {
             recorder,
             connection,
             born,
-            speech,
+            package,
             open: Vec::new(),
             inbox: Vec::new(),
             outbox: VecDeque::new(),
@@ -263,15 +264,15 @@ impl Proxied {
 
     /// Delivers a complete frame of the editor to the gateway, with the faults that are due.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
-        let message = self.speech.message(&bytes);
+        let message = observer::message(&bytes);
         let what = match message.get("method").and_then(Value::as_str) {
             Some(method) => method.to_owned(),
             None => {
-                let id = self.speech.answered(&message);
+                let id = observer::id_of(&message);
                 self.close(&id)
             }
         };
-        if self.speech.is_unrun(&message) {
+        if (self.package.wire.is_unrun)(&message) {
             self.recorder.record(Event::TurnedAway(self.connection, what.clone()));
         }
         self.note_journal(&message, &what);
@@ -311,16 +312,29 @@ impl Proxied {
             faults.read_paused_until = faults.read_paused_until.max(now() + late);
         }
         self.outbox.extend(&bytes);
-        if faults.double > 0 && self.speech.may_come_again(&message) {
+        if faults.double > 0 && self.may_come_again(&message) {
             faults.double -= 1;
             self.outbox.extend(&bytes);
         }
-        if self.speech.may_be_replayed(&message) {
+        if self.may_be_replayed(&message) {
             self.recent.push_back(bytes);
         }
         if self.recent.len() > OLD_FRAMES {
             self.recent.pop_front();
         }
+    }
+
+    /// Whether a frame may be delivered twice on its connection. Where some replies have no id, only their order shows which
+    /// request they answer, and real TCP never delivers anything twice.
+    fn may_come_again(&self, message: &Value) -> bool {
+        let by_order = matches!(self.package.facts.shape, Shape::Stream { names_all: false, .. });
+        !by_order || message.get("method").is_some() || !observer::id_of(message).is_empty()
+    }
+
+    /// Whether a frame may be delivered again on a later connection. Not where only the connection shows which request a response
+    /// belongs to.
+    fn may_be_replayed(&self, message: &Value) -> bool {
+        self.package.facts.shape != Shape::ConnectionEach && self.may_come_again(message)
     }
 
     /// Records what a frame of the editor reports about calls in its journal.
@@ -344,14 +358,16 @@ impl Proxied {
     /// call, the gateway's log does: it has just reported what is sent next.
     fn open(&mut self, asked: &Asked) -> String {
         let own = |number: &dyn std::fmt::Display| format!("holdfast.{number}");
-        let name = if self.speech.names_calls() {
-            asked.id.clone()
-        } else if self.speech.asks_once() {
-            let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
-            call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
-        } else {
-            let call = self.recorder.last_sent(Some(&asked.id));
-            call.map_or_else(|| own(&asked.id), |call| format!("{call}.{}", asked.id))
+        let name = match self.package.facts.shape {
+            Shape::Stream { names_calls: true, .. } => asked.id.clone(),
+            Shape::ConnectionEach => {
+                let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
+                call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
+            }
+            Shape::Stream { names_calls: false, .. } => {
+                let call = self.recorder.last_sent(Some(&asked.id));
+                call.map_or_else(|| own(&asked.id), |call| format!("{call}.{}", asked.id))
+            }
         };
         self.open.push((asked.id.clone(), name.clone()));
         name
@@ -367,10 +383,10 @@ impl Proxied {
     /// Records the frames that the gateway wrote.
     fn note_written(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
-        while let Ok(Some(length)) = self.speech.length(&self.written) {
+        while let Ok(Some(length)) = (self.package.wire.length)(&self.written) {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
-            let message = self.speech.message(&bytes);
-            let asked = self.speech.asked(&bytes, &message);
+            let message = observer::message(&bytes);
+            let asked = (self.package.wire.asked)(&bytes, &message);
             let id = self.open(&asked);
             let Asked { method, sending, .. } = asked;
             let asks = method == "holdfast/outcome";
@@ -405,7 +421,7 @@ impl Proxied {
         let mut faults = self.wire.lock();
         let late = faults.broken.is_some_and(Break::delays_a_request)
             && !faults.was_late
-            && Some(self.speech.message(bytes))
+            && Some(observer::message(bytes))
                 .is_some_and(|message| message.pointer("/params/tool") == Some(&Value::from("count")));
         if late {
             faults.was_late = true;
@@ -500,7 +516,7 @@ impl AsyncRead for Proxied {
             }
             this.inbox.extend_from_slice(read.filled());
             while !this.raw {
-                match this.speech.length(&this.inbox) {
+                match (this.package.wire.length)(&this.inbox) {
                     Ok(Some(length)) => {
                         let bytes = this.inbox.drain(..length).collect();
                         this.frame_in(bytes);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holdfast_fake_unity::{FakeDialect, Misconduct};
+use holdfast_fake_unity::{Misconduct, PACKAGES, Package, PackageVersion, Port, Task};
 
 use super::saboteur::Hook;
 
@@ -61,35 +61,6 @@ impl Break {
     }
 }
 
-/// A tool that the client calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tool {
-    /// Returns a text that no other call has.
-    Echo,
-    /// Counts how often it runs with its key, which no other call has.
-    Count,
-    /// Answers after this many milliseconds.
-    Sleep(u32),
-    /// Holds the main thread for this many milliseconds.
-    Block(u32),
-    /// Declared read-only, so it may be sent again.
-    Logs,
-    /// Compiles, with a domain reload.
-    Compile,
-    /// Answers that the tool failed.
-    Fail,
-    /// Answers with an exception.
-    Throw,
-    /// Answers with this many bytes.
-    Big(u32),
-    /// Answers when the editor gets the order to release it.
-    Hold,
-    /// Runs this many steps of 100 ms, sends progress, and continues after a reload. Only holdfast's own package has this tool.
-    Steps(u32),
-    /// A tool that is not on any tool list.
-    Unheard,
-}
-
 /// A foreign program that listens on the editor's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
@@ -107,9 +78,9 @@ pub enum Stranger {
 pub enum Act {
     // ---- the client ----
     /// A call, with a progress token if `true`.
-    Call(Tool, bool),
+    Call(Task, bool),
     /// Many calls at once.
-    Burst(u16, Tool),
+    Burst(u16, Task),
     /// Many pings at once.
     Flood(u16),
     /// Cancels the n-th newest open call.
@@ -246,9 +217,9 @@ pub struct Plan {
     /// Whether the editor has the push channel.
     pub push: bool,
     /// The package of the editor.
-    pub dialect: FakeDialect,
+    pub package: &'static Package,
     /// Version of the package, if it makes a difference: for uLoopMCP and uMCP.
-    pub version: (u16, u16, u16),
+    pub version: PackageVersion,
     /// Whether the client acts on changes of the tool list.
     pub honours_changes: bool,
     /// Whether the client speaks MCP 2026-07-28, without a handshake, and subscribes to changes.
@@ -323,24 +294,24 @@ fn fault(kind: u8, dice: &mut fastrand::Rng) -> Act {
 
 fn doing(dice: &mut fastrand::Rng) -> Act {
     let tool = |dice: &mut fastrand::Rng| match dice.u8(..24) {
-        0..=6 => Tool::Echo,
-        7..=12 => Tool::Count,
-        13 | 14 => Tool::Sleep(dice.u32(..1500)),
-        15 => Tool::Block(dice.u32(..800)),
-        16..=18 => Tool::Logs,
-        19 => Tool::Compile,
-        20 => Tool::Fail,
-        21 => Tool::Throw,
+        0..=6 => Task::Echo,
+        7..=12 => Task::Count,
+        13 | 14 => Task::Sleep(dice.u32(..1500)),
+        15 => Task::Block(dice.u32(..800)),
+        16..=18 => Task::Logs,
+        19 => Task::Compile,
+        20 => Task::Fail,
+        21 => Task::Throw,
         22 => match dice.u8(..3) {
-            0 => Tool::Big(dice.u32(..200_000)),
-            1 => Tool::Hold,
-            _ => Tool::Unheard,
+            0 => Task::Big(dice.u32(..200_000)),
+            1 => Task::Hold,
+            _ => Task::Unheard,
         },
-        _ => Tool::Count,
+        _ => Task::Count,
     };
     match dice.u8(..20) {
         0..=11 => Act::Call(tool(dice), dice.u8(..3) == 0),
-        12 => Act::Burst(dice.u16(2..40), if dice.bool() { Tool::Count } else { Tool::Echo }),
+        12 => Act::Burst(dice.u16(2..40), if dice.bool() { Task::Count } else { Task::Echo }),
         13 | 14 => Act::Cancel(dice.u8(..4)),
         15 => Act::Ping,
         16 => Act::List,
@@ -348,6 +319,12 @@ fn doing(dice: &mut fastrand::Rng) -> Act {
         18 => Act::WaitReady(dice.u32(..3000)),
         _ => Act::Noise(dice.u8(..5)),
     }
+}
+
+/// One of the versions that are played of a package.
+fn version(package: &Package, nth: u64) -> PackageVersion {
+    let versions = package.facts.versions;
+    if versions.is_empty() { package.newest() } else { versions[(nth % versions.len() as u64) as usize] }
 }
 
 impl Plan {
@@ -379,7 +356,7 @@ impl Plan {
         // Some plans have more calls at once than may be open.
         let mut rare = fastrand::Rng::with_seed(seed);
         if rare.u8(..20) == 0 {
-            let act = Act::Burst(rare.u16(257..400), Tool::Echo);
+            let act = Act::Burst(rare.u16(257..400), Task::Echo);
             steps.push(Step { at: rare.u32(150..heal_at - 100), act });
         }
         steps.sort_by_key(|step| step.at);
@@ -394,8 +371,8 @@ impl Plan {
             by_flag: dice.u8(..4) == 0,
             roots: false,
             push: dice.bool(),
-            dialect: FakeDialect::Uloop,
-            version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
+            package: PACKAGES[0],
+            version: version(PACKAGES[0], dice.u64(..4)),
             honours_changes: dice.bool(),
             // The seed decides this directly, so that the other random draws, and so the plans, stay the same.
             stateless: seed % 3 == 1,
@@ -456,46 +433,33 @@ impl Plan {
     }
 
     /// Returns the same plan for an editor with this package.
-    pub fn in_dialect(self, dialect: FakeDialect) -> Self {
-        let shown = |act| match (dialect, act) {
-            (FakeDialect::Holdfast, Act::Call(Tool::Sleep(ms), token)) if ms % 2 == 0 => {
-                Act::Call(Tool::Steps(ms / 100), token)
-            }
-            (_, other) => other,
-        };
-        let steps = self.steps.into_iter().map(|step| Step { act: shown(step.act), ..step }).collect();
-        // Without a project there is no instance file, which the gateway needs for the port and the greeting.
-        let needs_project = matches!(dialect, FakeDialect::Holdfast | FakeDialect::Turbokettle);
-        let version = if dialect == FakeDialect::Umcp {
-            // The first version that lists its tools, the two that changed how lines are read, and the newest.
-            [(0, 5, 0), (0, 12, 1), (0, 19, 0), (0, 26, 4)][(self.seed % 4) as usize]
-        } else {
-            self.version
-        };
-        // Only the user can name the port of Unity-MCP, and can name only one.
-        let (sessions, editors) = if dialect == FakeDialect::UnityMcp { (1, 1) } else { (self.sessions, self.editors) };
-        let by_flag = self.by_flag && !needs_project;
-        Self { dialect, by_flag, version, steps, sessions, editors, ..self }
+    pub fn in_package(self, package: &'static Package) -> Self {
+        // Without a project there is no file with what the greeting needs.
+        let by_flag = self.by_flag && !matches!(package.facts.port, Port::Record(..));
+        let version = if package == self.package { self.version } else { version(package, self.seed) };
+        // Only the user can name a port that stands nowhere, and can name only one.
+        let (sessions, editors) = if package.facts.port == Port::Told { (1, 1) } else { (self.sessions, self.editors) };
+        Self { package, by_flag, version, sessions, editors, ..self }
     }
 
-    /// Whether the editor must keep its port: because the gateway gets the port by a flag, because no file of Unity-MCP names it,
+    /// Whether the editor must keep its port: because the gateway gets the port by a flag, because no file names it,
     /// or because the simulated network tells the machines of several editors apart by their ports.
     pub fn has_fixed_port(&self) -> bool {
-        self.by_flag || self.dialect == FakeDialect::UnityMcp || self.is_of_several()
+        self.by_flag || self.package.facts.port == Port::Told || self.is_of_several()
     }
 
     /// Makes a plan with a steady client and no fault, to which a test adds its own steps.
     pub fn quiet(seed: u64) -> Self {
         let calls = (0..60).map(|n| Step {
             at: 100 + 50 * n,
-            act: Act::Call(if n % 2 == 0 { Tool::Echo } else { Tool::Count }, n % 4 == 0),
+            act: Act::Call(if n % 2 == 0 { Task::Echo } else { Task::Count }, n % 4 == 0),
         });
         Self {
             sessions: 1,
             editors: 1,
             by_flag: false,
             push: true,
-            version: (2, 1, 1),
+            version: PACKAGES[0].newest(),
             early_end: None,
             editor_first: true,
             heal_at: 4000,
@@ -507,10 +471,10 @@ impl Plan {
     /// Describes the plan: its settings, then one line for each step.
     pub fn lines(&self) -> String {
         let mut text = format!(
-            "seed {} {:?} sessions {} editors {} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \
+            "seed {} {:?} sessions {} editors {} by_flag {} push {} version {} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \
              early_end {:?} broken {:?}\n",
             self.seed,
-            self.dialect,
+            self.package,
             self.sessions,
             self.editors,
             self.by_flag,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::{PACKAGES, Package};
 
 use super::plan::{Act, Plan};
 use super::shrink::shrink;
@@ -27,25 +27,8 @@ fn rank(sorted: &[Duration], share: f64) -> Duration {
 }
 
 /// Returns the name of the record of a package's runs.
-pub fn name(dialect: FakeDialect) -> &'static str {
-    match dialect {
-        FakeDialect::Uloop => "sim",
-        FakeDialect::Umcp => "sim-umcp",
-        FakeDialect::Holdfast => "sim-holdfast",
-        FakeDialect::Turbokettle => "sim-turbokettle",
-        FakeDialect::UnityMcp => "sim-unity-mcp",
-    }
-}
-
-/// The name of a package in the environment and in file names.
-pub fn word(dialect: FakeDialect) -> &'static str {
-    match dialect {
-        FakeDialect::Uloop => "uloop",
-        FakeDialect::Umcp => "umcp",
-        FakeDialect::Holdfast => "holdfast",
-        FakeDialect::Turbokettle => "turbokettle",
-        FakeDialect::UnityMcp => "unity-mcp",
-    }
+pub fn name(package: &Package) -> String {
+    if package == PACKAGES[0] { "sim".to_owned() } else { format!("sim-{}", package.name) }
 }
 
 /// Sums over the runs of many seeds.
@@ -140,7 +123,7 @@ impl Sums {
     }
 
     /// Makes the record of these runs for the report.
-    pub fn record(&self, dialect: FakeDialect, from: u64, took: Duration) -> Record {
+    pub fn record(&self, package: &'static Package, from: u64, took: Duration) -> Record {
         let mut faults: Vec<String> =
             self.faults.keys().flat_map(|name| catalogued(name)).map(|id| (*id).to_owned()).collect();
         faults.sort();
@@ -163,9 +146,9 @@ impl Sums {
         let idle = self.checks.iter().filter(|(_, checks)| **checks == 0);
         failures.extend(idle.map(|(name, _)| format!("nothing was checked of {name}")));
         Record {
-            name: name(dialect).to_owned(),
+            name: name(package),
             about: format!(
-                "The real actors against a simulated editor ({dialect:?}), network and client in virtual time; each seed \
+                "The real actors against a simulated editor ({package:?}), network and client in virtual time; each seed \
                  draws its own faults, then all is healed and the service must return."
             ),
             faults,
@@ -178,7 +161,7 @@ impl Sums {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             passed: failures.is_empty(),
             failures,
-            timeline: telling(from).map(|plan| picture::of(&run(&plan.in_dialect(dialect)))),
+            timeline: telling(from).map(|plan| picture::of(&run(&plan.in_package(package)))),
             ..Record::default()
         }
     }
@@ -297,8 +280,8 @@ pub fn failure(plan: &Plan, verdicts: &[Verdict]) -> String {
             let _ = writeln!(text, "broken: {}: {violation}", verdict.name);
         }
     }
-    let (seed, dialect) = (plan.seed, word(plan.dialect));
+    let (seed, package) = (plan.seed, plan.package.name);
     let _ =
-        writeln!(text, "again: SEED={seed} DIALECT={dialect} cargo test --package chaos-tests --test sim -- one_seed");
+        writeln!(text, "again: SEED={seed} DIALECT={package} cargo test --package chaos-tests --test sim -- one_seed");
     text
 }

@@ -21,7 +21,6 @@ use super::editor::Editor;
 use super::net::{SimNet, Wire};
 use super::plan::Plan;
 use super::saboteur::Saboteur;
-use super::speech::Speech;
 use super::{PORT, PORTS_EACH, Phase, SAMPLE_EVERY, folder, project};
 use crate::history::{Event, Part, Recorder, Sizes};
 
@@ -63,7 +62,7 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
     for (number, machine) in (0..plan.editors).zip(MACHINES) {
         let recorder = recorder.of(Part::Editor(number));
         let wire = Wire::default();
-        wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
+        wire.steer(|faults| (faults.broken, faults.package) = (plan.broken, plan.package));
         machines.push(SimNet { peer: machine, proxy: Some((wire.clone(), recorder.clone())), ports: None, free: None });
         let (phase, _) = watch::channel(Phase::Running);
         phases.push(phase.clone());

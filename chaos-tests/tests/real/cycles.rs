@@ -3,61 +3,18 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use holdfast_fake_unity::{Call, Identity, PACKAGES, Package, Port, Task};
 
-use super::client::{Answer, Client, Verdict};
+use super::client::{Client, Verdict};
 use super::scenario::Scenario;
 use super::unity::Unity;
 use super::{Room, setting, share};
 
-/// The names that a package has for the tools of the load.
-#[derive(Debug, Clone, Copy, Default)]
-pub enum Words {
-    #[default]
-    OfTests,
-    Turbokettle,
-    UnityMcp,
-}
-
-impl Words {
-    pub fn of(dialect: &str) -> Self {
-        match dialect {
-            "turbokettle" => Self::Turbokettle,
-            "unity-mcp" => Self::UnityMcp,
-            _ => Self::OfTests,
-        }
-    }
-
-    fn count(self, key: &str) -> (&'static str, Value) {
-        match self {
-            Self::OfTests | Self::Turbokettle => ("count", json!({"key": key})),
-            Self::UnityMcp => ("execute_code", json!({"code": format!("count(\"{key}\")")})),
-        }
-    }
-
-    fn look(self, key: &str) -> (&'static str, Value) {
-        match self {
-            Self::OfTests => ("get-logs", json!({"SearchText": key})),
-            Self::Turbokettle => ("read_console_logs", json!({})),
-            Self::UnityMcp => ("get_state", json!({})),
-        }
-    }
-
-    /// Whether an answer only reports that the call is queued. Such a call may be lost with its editor.
-    fn is_queued(self, answer: &Answer) -> bool {
-        matches!(self, Self::UnityMcp) && answer.body()["executed"].is_null()
-    }
-
-    /// Waits for a successful answer of the editor.
-    pub fn greet(self, client: &mut Client) {
-        match self {
-            Self::OfTests | Self::Turbokettle => client.echoes(),
-            Self::UnityMcp => {
-                let answer = client.done("get_state", &json!({}));
-                assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
-            }
-        }
-    }
+/// Waits for a successful answer of the editor.
+pub fn greet(package: &Package, client: &mut Client) {
+    let Call { tool, arguments, .. } = package.calls(Task::Look, "greets");
+    let answer = client.done(tool, &arguments);
+    assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
 }
 
 /// A counted call, and the time at which it was made.
@@ -75,13 +32,13 @@ pub struct Load {
     looks: Vec<u64>,
     verdicts: HashMap<String, Verdict>,
     cancelled: Vec<String>,
-    words: Words,
+    package: &'static Package,
 }
 
 impl Load {
     /// The load of a session whose calls are numbered from here on.
-    pub fn of(words: Words, number: u64) -> Self {
-        Self { number, words, ..Self::default() }
+    pub fn of(package: &'static Package, number: u64) -> Self {
+        Self { number, package, ..Self::default() }
     }
 
     /// Gives up the calls of a session that was killed: nobody gets their answers, and they may have run.
@@ -97,17 +54,17 @@ impl Load {
             let key = format!("n{}", self.number);
             match (self.number + step) % 5 {
                 0 => {
-                    let (tool, arguments) = self.words.look(&key);
+                    let Call { tool, arguments, .. } = self.package.calls(Task::Logs, &key);
                     self.looks.push(client.call(tool, &arguments));
                 }
                 1 => {
-                    let (tool, arguments) = self.words.count(&key);
+                    let Call { tool, arguments, .. } = self.package.calls(Task::Count, &key);
                     let id = client.call(tool, &arguments);
                     client.cancel(id);
                     self.cancelled.push(key);
                 }
                 _ => {
-                    let (tool, arguments) = self.words.count(&key);
+                    let Call { tool, arguments, .. } = self.package.calls(Task::Count, &key);
                     let id = client.call(tool, &arguments);
                     self.counted.push(Counted { key, id, made: Instant::now() });
                 }
@@ -132,7 +89,9 @@ impl Load {
                 }
                 other => panic!("{}: {other:?}: {}", call.key, answer.0),
             }
-            let queued = verdict == Verdict::Ok && self.words.is_queued(&answer);
+            // An answer may only report that the call is queued.
+            let is_queued = !self.package.facts.results && answer.body()["executed"].is_null();
+            let queued = verdict == Verdict::Ok && is_queued;
             // A queued call may run later or be lost, so the audit treats its outcome as unknown.
             self.verdicts.insert(call.key, if queued { Verdict::Unknown } else { verdict });
         }
@@ -174,38 +133,32 @@ pub fn is_wanted(dialect: &str) -> bool {
     std::env::var("DIALECT").ok().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| wanted == dialect)
 }
 
+/// The packages that are to be tested. Wine does not tell whose a listening port is, so that an editor which does not say who it is
+/// is not called there.
+pub fn wanted() -> impl Iterator<Item = &'static Package> {
+    let is_known = |package: &Package| {
+        let facts = &package.facts;
+        facts.identity != Identity::Unsaid || facts.port == Port::Told || std::env::var_os("WINEPREFIX").is_none()
+    };
+    PACKAGES.iter().copied().filter(move |package| is_wanted(package.name) && is_known(package))
+}
+
+/// Returns the name of a record of a package's runs.
+pub fn record_name(what: &str, package: &Package) -> String {
+    if package == PACKAGES[0] { what.to_owned() } else { format!("{what}-{}", package.name) }
+}
+
 #[test]
 fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    if is_wanted("uloop") {
-        kills("uloop", "kill-restart-cycles", setting("CYCLES", share(60, 60)));
-    }
-}
-
-#[test]
-fn an_editor_with_a_journal_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    if is_wanted("holdfast") {
-        kills("holdfast", "kill-restart-cycles-holdfast", setting("CYCLES", share(30, 60)));
-    }
-}
-
-#[test]
-fn an_editor_of_turbokettle_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    if is_wanted("turbokettle") {
-        kills("turbokettle", "kill-restart-cycles-turbokettle", setting("CYCLES", share(20, 60)));
-    }
-}
-
-#[test]
-fn an_editor_of_umcp_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    if is_wanted("umcp") {
-        kills("umcp", "kill-restart-cycles-umcp", setting("CYCLES", share(20, 60)));
-    }
-}
-
-#[test]
-fn an_editor_of_unity_mcp_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    if is_wanted("unity-mcp") {
-        kills("unity-mcp", "kill-restart-cycles-unity-mcp", setting("CYCLES", share(20, 60)));
+    for package in wanted() {
+        let alone = if package == PACKAGES[0] {
+            60
+        } else if package.facts.journal {
+            30
+        } else {
+            20
+        };
+        kills(package, setting("CYCLES", share(alone, 60)));
     }
 }
 
@@ -213,16 +166,19 @@ fn an_editor_of_unity_mcp_killed_and_restarted_again_and_again_costs_no_call_its
 /// has an unknown outcome.
 #[test]
 fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_every_call() {
-    if !is_wanted("holdfast") {
-        return;
+    for package in wanted().filter(|package| package.facts.journal) {
+        reloads(package);
     }
+}
+
+fn reloads(package: &'static Package) {
     let cycles = setting("CYCLES", share(30, 60));
-    let mut scenario = Scenario::new("reload-cycles-holdfast", &["U01", "N02"]);
+    let mut scenario = Scenario::new(&record_name("reload-cycles", package), &["U01", "N02"]);
     let room = Room::new();
-    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", package.name]);
     let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
     client.echoes();
-    let mut load = Load::default();
+    let mut load = Load::of(package, 0);
     let mut unknown = 0;
     for _ in 0..cycles {
         load.some(&mut client);
@@ -246,22 +202,21 @@ fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_ev
     scenario.record.figure("unknown", unknown as f64);
 }
 
-fn kills(dialect: &str, name: &str, cycles: u64) {
-    let mut scenario = Scenario::new(name, &["P01", "N02", "N14", "C02", "C07"]);
+fn kills(package: &'static Package, cycles: u64) {
+    let mut scenario =
+        Scenario::new(&record_name("kill-restart-cycles", package), &["P01", "N02", "N14", "C02", "C07"]);
     let room = Room::new();
-    let words = Words::of(dialect);
-    let quiet = ["--quiet", "--dialect", dialect];
+    let quiet = ["--quiet", "--dialect", package.name];
     let mut unity = Unity::of_project(&room, &quiet);
-    // No file names the port of Unity-MCP.
-    let is_told = dialect == "unity-mcp";
+    let is_told = package.facts.port == Port::Told;
     let (project, port) = (room.project().display().to_string(), unity.port.to_string());
     let mut flags = vec!["--project", &project];
     if is_told {
         flags.extend(["--port", &port]);
     }
     let mut client = Client::open(&room, &flags);
-    words.greet(&mut client);
-    let mut load = Load::of(words, 0);
+    greet(package, &mut client);
+    let mut load = Load::of(package, 0);
     let mut late = 0;
     for cycle in 0..cycles {
         load.some(&mut client);
@@ -273,7 +228,7 @@ fn kills(dialect: &str, name: &str, cycles: u64) {
         let port = if cycle % 2 == 0 || is_told { unity.port.to_string() } else { "0".to_owned() };
         unity = Unity::of_project(&room, &[&quiet[..], &["--port", &port]].concat());
         load.some(&mut client);
-        words.greet(&mut client);
+        greet(package, &mut client);
         let listened = unity.listened();
         let waited: Vec<(u64, Instant)> = load.counted.iter().map(|call| (call.id, call.made)).collect();
         let unknown = load.settle(&client, &mut scenario);

@@ -12,18 +12,18 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use holdfast_fake_unity::OwnPort;
+use holdfast_fake_unity::{OwnPort, PACKAGES, Package, Port};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 
 use self::census::Census;
 use super::client::{Client, Verdict};
-use super::cycles::{Load, Words, is_wanted};
+use super::cycles::{Load, greet, record_name, wanted};
 use super::scenario::Scenario;
 use super::system;
 use super::unity::Unity;
-use super::{Room, package, setting, turns, until};
+use super::{Room, setting, turns, until};
 
 /// The hub of a room. It is no child of the test, so it is ended by its pid, which its own file names.
 struct Hub<'r> {
@@ -138,8 +138,6 @@ impl Fault {
 
 /// How long a session or an editor stands still.
 const STILL: Duration = Duration::from_millis(100);
-/// The port of an editor of Unity-MCP: no file names it, and a hub takes no port from a session.
-const UNITY_MCP_PORT: u16 = 8082;
 
 /// Several sessions over one hub, with their editor.
 struct Storm<'r> {
@@ -147,7 +145,7 @@ struct Storm<'r> {
     hub: Hub<'r>,
     census: Census,
     unity: Unity,
-    dialect: &'r str,
+    package: &'static Package,
     sessions: Vec<(Client, Load)>,
     /// How many sessions went on without a hub, because hub after hub ended within a second, and were replaced.
     left: u64,
@@ -159,24 +157,24 @@ fn has_left(client: &Client) -> bool {
 }
 
 impl<'r> Storm<'r> {
-    fn start(room: &'r Room, dialect: &'r str, clients: u64) -> Self {
+    fn start(room: &'r Room, package: &'static Package, clients: u64) -> Self {
         let census = Census::of(room);
-        let (unity, hub, words) = (Self::unity(room, dialect), Hub { room }, Words::of(dialect));
-        let session = |number| (open(room), Load::of(words, number * 1_000_000));
+        let (unity, hub) = (Self::unity(room, package), Hub { room });
+        let session = |number| (open(room), Load::of(package, number * 1_000_000));
         let sessions = (0..clients).map(session).collect();
-        let mut storm = Self { room, hub, census, unity, dialect, sessions, left: 0 };
+        let mut storm = Self { room, hub, census, unity, package, sessions, left: 0 };
         storm.greet();
         storm
     }
 
-    fn unity(room: &Room, dialect: &str) -> Unity {
-        let port = if dialect == "unity-mcp" { &UNITY_MCP_PORT.to_string() } else { "0" };
-        Unity::of_project(room, &["--quiet", "--dialect", dialect, "--port", port])
+    fn unity(room: &Room, package: &Package) -> Unity {
+        // A hub is told no port, so an editor whose port stands nowhere has the one of its package's code.
+        let port = if package.facts.port == Port::Told { package.facts.default_ports[0] } else { 0 };
+        Unity::of_project(room, &["--quiet", "--dialect", package.name, "--port", &port.to_string()])
     }
 
     fn greet(&mut self) {
-        let words = Words::of(self.dialect);
-        self.sessions.iter_mut().for_each(|(client, _)| words.greet(client));
+        self.sessions.iter_mut().for_each(|(client, _)| greet(self.package, client));
     }
 
     fn load(&mut self) {
@@ -223,7 +221,7 @@ impl<'r> Storm<'r> {
             }
             Fault::KillEditor => {
                 self.unity.kill();
-                self.unity = Self::unity(self.room, self.dialect);
+                self.unity = Self::unity(self.room, self.package);
             }
             Fault::KillHubBehindStoppedSession => {
                 self.sessions[at].0.stop();
@@ -240,7 +238,7 @@ impl<'r> Storm<'r> {
             Fault::KillHubAndEditor => {
                 self.hub.signal(Signal::SIGKILL);
                 self.unity.kill();
-                self.unity = Self::unity(self.room, self.dialect);
+                self.unity = Self::unity(self.room, self.package);
             }
         }
     }
@@ -262,22 +260,20 @@ impl<'r> Storm<'r> {
 }
 
 /// Runs the load of several sessions over one hub, and does something to it in each round.
-fn storm(dialect: &str, rounds: u64) {
-    if !is_wanted(dialect) {
-        return;
-    }
+fn storm(package: &'static Package) {
+    let rounds = if package == PACKAGES[0] || package.facts.journal { 20 } else { 10 };
     let clients = setting("SESSIONS", 4);
-    let rounds = turns(package(dialect), 0, setting("ROUNDS", rounds), 20);
-    let name = if dialect == "uloop" { "hub-kills".to_owned() } else { format!("hub-kills-{dialect}") };
-    let mut scenario = Scenario::new(&name, &["H01", "H02", "H03", "H04", "H05"]);
-    let _port = (dialect == "unity-mcp").then(alone_with_the_port);
+    let rounds = turns(package, 0, setting("ROUNDS", rounds), 20);
+    let mut scenario = Scenario::new(&record_name("hub-kills", package), &["H01", "H02", "H03", "H04", "H05"]);
+    let told = (package.facts.port == Port::Told).then(|| package.facts.default_ports[0]);
+    let _port = told.map(alone_with_the_port);
     let room = Room::new();
-    let mut storm = Storm::start(&room, dialect, clients);
+    let mut storm = Storm::start(&room, package, clients);
     let mut unknown = 0;
     for round in &rounds {
         let fault = Fault::of(*round);
         let lost = storm.round(fault, &mut scenario);
-        let most = fault.costs_at_most(dialect == "holdfast");
+        let most = fault.costs_at_most(package.facts.journal);
         assert!(lost <= most, "{fault:?} in round {round} cost {lost} calls");
         unknown += lost;
         storm.renew(open);
@@ -292,38 +288,19 @@ fn storm(dialect: &str, rounds: u64) {
 }
 
 /// Keeps other runs of these tests on this machine from the one port that there is, until it is dropped.
-fn alone_with_the_port() -> OwnPort {
+fn alone_with_the_port(port: u16) -> OwnPort {
     let mut own = None;
-    until("no other test plays an editor of Unity-MCP", || {
-        own = OwnPort::of(UNITY_MCP_PORT).ok();
+    until("no other test plays an editor on this port", || {
+        own = OwnPort::of(port).ok();
         own.is_some()
     });
     own.expect("it was claimed")
 }
 
+/// With a journal a killed hub costs no call its result.
 #[test]
 fn a_hub_killed_stopped_and_ended_again_and_again_costs_no_session_an_answer_and_no_call_runs_twice() {
-    storm("uloop", 20);
-}
-
-#[test]
-fn with_a_journal_a_killed_hub_costs_no_call_its_result() {
-    storm("holdfast", 20);
-}
-
-#[test]
-fn a_hub_of_a_turbokettle_editor_is_killed_again_and_again() {
-    storm("turbokettle", 10);
-}
-
-#[test]
-fn a_hub_of_a_umcp_editor_is_killed_again_and_again() {
-    storm("umcp", 10);
-}
-
-#[test]
-fn a_hub_of_a_unity_mcp_editor_is_killed_again_and_again() {
-    storm("unity-mcp", 10);
+    wanted().for_each(storm);
 }
 
 #[test]
@@ -360,7 +337,8 @@ fn many_sessions_that_start_at_once_share_one_hub() {
 fn a_hub_that_is_told_to_end_leaves_a_running_call_to_its_successor() {
     let mut scenario = Scenario::new("hub-told-to-end", &["H03"]);
     let room = Room::new();
-    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let package = Package::that(|facts| facts.journal);
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", package.name]);
     let hub = Hub { room: &room };
     let mut client = open(&room);
     client.echoes();

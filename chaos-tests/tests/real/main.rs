@@ -22,12 +22,12 @@ mod soak;
 mod stopped;
 
 #[cfg(unix)]
-use chaos_tests::room::holdfast;
+use chaos_tests::room::program;
 use chaos_tests::room::{Room, SOON, once_within, until};
 use chaos_tests::scenario;
 use chaos_tests::share::share;
 #[cfg(target_os = "linux")]
-use chaos_tests::share::{package, shared, turns};
+use chaos_tests::share::{shared, turns};
 use holdfast_testkit::process::{client, shaper, system, unity};
 
 /// Reads a number from the environment.

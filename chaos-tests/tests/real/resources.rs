@@ -9,7 +9,7 @@ use serde_json::json;
 use super::client::{self, Client, Verdict};
 use super::scenario::Scenario;
 use super::unity::Unity;
-use super::{Room, holdfast};
+use super::{Room, program};
 
 #[test]
 fn with_few_descriptors_it_serves_or_says_why_not() {
@@ -22,7 +22,7 @@ fn with_few_descriptors_it_serves_or_says_why_not() {
         let mut command = Command::new("/bin/sh");
         client::environment(&mut command, &room);
         command.args(["-c", r#"ulimit -n "$1"; exec "$0" --port "$2""#]);
-        command.arg(holdfast()).args([limit.to_string(), unity.port.to_string()]);
+        command.arg(program()).args([limit.to_string(), unity.port.to_string()]);
         let mut client = Client::spawn(&room, command);
         let (opening, line) = client.request_line(
             "initialize",
@@ -65,7 +65,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
         client::environment(&mut command, &room);
         command.env("HOLDFAST_STATE_DIR", &state);
         command.args(["-c", &format!(r#"exec "$0" --project "$1" 2>{stderr}"#)]);
-        command.arg(holdfast()).arg(room.project());
+        command.arg(program()).arg(room.project());
         let mut client = Client::spawn(&room, command);
         scenario.record.injected("no disk");
         client.initialize();
@@ -118,7 +118,7 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
         mount -t tmpfs -o size=64k none "$at" && ! cat /dev/zero 2>/dev/null >"$at/filling" && ! echo x 2>/dev/null >"$at/more" || exit 99
         rm -f "$at/more"
     done; exec "$0" --project "$3""#;
-    command.args(way).args(["sh", "-c", script]).arg(holdfast()).arg(room.state()).arg(&logs).arg(room.project());
+    command.args(way).args(["sh", "-c", script]).arg(program()).arg(room.state()).arg(&logs).arg(room.project());
     let mut client = Client::spawn(&room, command);
     client.initialize();
     client.echoes();
@@ -163,7 +163,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
         let room = Room::new();
         // The other user must be able to read the binary, and to write to its home.
         let binary = room.path().join("holdfast");
-        std::fs::copy(holdfast(), &binary).expect("a copy");
+        std::fs::copy(program(), &binary).expect("a copy");
         for path in [room.path(), &room.home(), &binary] {
             std::fs::set_permissions(path, Permissions::from_mode(0o777)).expect("our own file");
         }

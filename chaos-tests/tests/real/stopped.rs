@@ -9,7 +9,7 @@ use serde_json::json;
 use super::client::{self, Client, Verdict};
 use super::scenario::Scenario;
 use super::unity::Unity;
-use super::{Room, holdfast, once_within};
+use super::{Room, once_within, program};
 
 /// How long the gateway is stopped: longer than the deadline of every call, which is about 3 s for a client that waits 8 s.
 const STOPPED: Duration = Duration::from_secs(5);
@@ -109,7 +109,7 @@ fn a_gateway_that_hardly_gets_a_processor_answers_every_call_within_its_deadline
     let unity = Unity::start(&room, &["--quiet"]);
     let mut command = Command::new("nice");
     client::environment(&mut command, &room);
-    command.args(["-n", "19"]).arg(holdfast()).args(["--port", &unity.port.to_string()]);
+    command.args(["-n", "19"]).arg(program()).args(["--port", &unity.port.to_string()]);
     let mut client = Client::spawn(&room, command);
     client.initialize();
     client.echoes();

@@ -14,6 +14,7 @@
 
 mod agent_task;
 mod calls;
+mod legacy;
 mod listing;
 mod load;
 mod losses;
@@ -22,7 +23,6 @@ mod reloads;
 mod results;
 mod stage;
 mod strangers;
-mod uloop;
 mod unity_try;
 mod wire;
 

@@ -103,7 +103,7 @@ impl Plan {
                         slot.name
                     ))));
                 }
-                let old = old_servers::find(client, &meaning);
+                let old = old_servers::find(&places.servers, client, &meaning);
                 let mut text = match there.filter(|there| entry::turns(client, aim, there)) {
                     Some(there) => {
                         let mut fields = entry::fields(client, aim, None);

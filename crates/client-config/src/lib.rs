@@ -31,7 +31,7 @@ pub use disk::Disk;
 pub use edit::{EditError, Format};
 pub use entry::{Aim, ENTRY_NAME, Endpoint, Launch, Token, common_snippet, snippet};
 pub use file::{ReadError, WriteError, Written};
-pub use old_servers::OldServer;
+pub use old_servers::{KnownServer, OldServer};
 pub use owner::Owner;
 pub use places::{Places, System};
 pub use standing::{BrokenError, Standing, State};

@@ -18,34 +18,41 @@ pub struct OldServer {
     pub starts: String,
 }
 
-/// Returns the package whose server this word of a command line starts; `None` if it starts none. The word must be in lower case,
-/// with `/` in place of `\`.
-///
-/// Sources: McpConstants.cs and ServerBundleCopier.cs of uLoopMCP v0.5.0 to v2.1.1 (`TypeScriptServer~/dist/server.bundle.js`,
-/// `Library/uLoopMCP/server.bundle.js`); the README and `Server~/package.json` of turbokettle/unity-mcp; `package.json` and
-/// the README of TSavo/Unity-MCP.
-fn owner(word: &str) -> Option<&'static str> {
-    let file = |name: &str| word == name || word.ends_with(&format!("/{name}"));
-    if file("server.bundle.js") && ["typescriptserver", "uloopmcp", "umcp"].iter().any(|part| word.contains(part)) {
-        return Some("uLoopMCP (Unity CLI Loop) or uMCP");
+/// A server that a package brings for AI clients, and how an entry that starts it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownServer {
+    /// The package, for users.
+    pub of: &'static str,
+    /// Packages of npm that are the server.
+    pub npm: &'static [&'static str],
+    /// Ends of the paths that start it, in lower case and with `/`.
+    pub files: &'static [&'static str],
+    /// Parts of which one stands in such a path; empty: any path.
+    pub within: &'static [&'static str],
+}
+
+impl KnownServer {
+    /// Whether this word of a command line starts it. The word must be in lower case, with `/` in place of `\`.
+    fn is(&self, word: &str) -> bool {
+        let file = |name: &&str| word == *name || word.ends_with(&format!("/{name}"));
+        let package =
+            |name: &&str| word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
+        let is_within = || self.within.is_empty() || self.within.iter().any(|part| word.contains(part));
+        self.npm.iter().any(package) || self.files.iter().any(file) && is_within()
     }
-    let package =
-        word.strip_prefix("@turbokettle/unity-mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
-    if package || file("server~/dist/index.js") || ["unity-mcp", "unity-mcp.cmd"].into_iter().any(file) {
-        return Some("turbokettle/unity-mcp");
-    }
-    let client = ["dist/mcp-stdio-client.js", "dist/mcp-stdio-client/index.js"];
-    client.into_iter().any(file).then_some("TSavo/Unity-MCP")
 }
 
 /// Returns the entries of a configuration that start such a server. Our own entry is not included.
-pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
+pub(crate) fn find(known: &[KnownServer], client: &Client, meaning: &Value) -> Vec<OldServer> {
     let Some(Value::Object(entries)) = client.keys.iter().try_fold(meaning, |value, key| value.get(key)) else {
         return Vec::new();
     };
     let old = |(key, entry): (&String, &Value)| {
         let words = words(client, entry);
-        let of = words.iter().find_map(|word| owner(&word.replace('\\', "/").to_lowercase()))?;
+        let of = words.iter().find_map(|word| {
+            let word = word.replace('\\', "/").to_lowercase();
+            known.iter().find(|server| server.is(&word)).map(|server| server.of)
+        })?;
         Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
     };
     entries.iter().filter(|(key, _)| *key != ENTRY_NAME).filter_map(old).collect()

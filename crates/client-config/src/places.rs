@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clients::{Base, Client, On, Spot};
 use crate::disk::Disk;
+use crate::old_servers::KnownServer;
 
 /// The operating systems between which the clients' paths differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct Places {
     path: Vec<PathBuf>,
     /// The project whose own configuration is used instead of the user's.
     pub project: Option<PathBuf>,
+    /// The servers of other makers whose entries are looked for.
+    pub servers: Vec<KnownServer>,
 }
 
 impl Places {
@@ -78,6 +81,7 @@ impl Places {
             codex_home: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
             path: variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default(),
             project: None,
+            servers: Vec::new(),
             home,
             config,
             dot_config,

@@ -81,7 +81,7 @@ impl Standing {
         let project = places.project.clone().filter(|_| places.of_project(client));
         let (state, old, marked) = match meaning(client, &file, places) {
             Ok((meaning, marked)) => {
-                (state(client, &meaning, places, program), old_servers::find(client, &meaning), marked)
+                (state(client, &meaning, places, program), old_servers::find(&places.servers, client, &meaning), marked)
             }
             Err(error) => (State::Broken(error), Vec::new(), false),
         };

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::config::{FakeDialect, FakeUnityConfig};
+use super::config::FakeUnityConfig;
+use super::package::Package;
 use super::package_version::PackageVersion;
+use super::packages::PACKAGES;
 use super::steer::SteerOptions;
 use crate::limits::{SCHEMA_MAX_BYTES, TOOLS_MAX};
 
@@ -15,11 +17,9 @@ pub struct FakeUnityArgs {
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     pub port: u16,
     /// The package whose protocol is spoken
-    #[arg(long, value_enum, default_value_t)]
-    pub dialect: FakeDialect,
-    /// Version of the package to play [default: the newest]
-    ///
-    /// uloop 0.27.0 to 2.1.1, umcp 0.1.0 to 0.26.4.
+    #[arg(long = "dialect", value_parser = Package::parser(), default_value = PACKAGES[0].name)]
+    pub package: &'static Package,
+    /// Version of the package to play, where its versions differ [default: the newest]
     #[arg(long, value_name = "VERSION")]
     pub package_version: Option<PackageVersion>,
     /// Connect to the push listener that a client names
@@ -50,7 +50,7 @@ pub struct FakeUnityArgs {
     /// Milliseconds between the start of the bridge and its listening
     #[arg(long, default_value_t = 0, value_name = "MS", hide_short_help = true)]
     pub listen_delay_ms: u64,
-    /// Listen on one of the next nine ports if the port is taken (uloop and umcp); before v2.0 no file tells which
+    /// Listen on one of the next nine ports if the port is taken, where the package can; no file of an older one tells which
     #[arg(long, hide_short_help = true)]
     pub moves_port: bool,
     /// Milliseconds that a compilation takes
@@ -85,7 +85,7 @@ pub struct FakeUnityArgs {
     /// List so many tools at least, where the package has a list
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=TOOLS_MAX as i64), hide_short_help = true)]
     pub tools: u16,
-    /// Bytes of the last tool's schema (uloop, umcp and holdfast)
+    /// Bytes of the last tool's schema, where tools have schemas
     #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=SCHEMA_MAX_BYTES as i64), hide_short_help = true)]
     pub schema_bytes: u32,
     /// Stay when stdin ends; end by a signal then
@@ -104,7 +104,7 @@ impl FakeUnityArgs {
     pub fn into_config(self) -> FakeUnityConfig {
         FakeUnityConfig {
             port: self.port,
-            dialect: self.dialect,
+            package: self.package,
             package_version: self.package_version.unwrap_or(PackageVersion::NEWEST),
             push: self.push,
             shutdown_note: self.shutdown_note,

@@ -3,25 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::package::Package;
 use super::package_version::PackageVersion;
 use super::project::Machine;
 use super::reset::ResetSwitch;
-
-/// The package whose wire protocol a fake editor speaks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum FakeDialect {
-    /// The protocol of uLoopMCP (v0.27 to v2.1.1).
-    #[default]
-    Uloop,
-    /// The protocol of uMCP, as uLoopMCP was called before v0.27.
-    Umcp,
-    /// The protocol of holdfast's own package.
-    Holdfast,
-    /// The protocol of turbokettle/unity-mcp.
-    Turbokettle,
-    /// The protocol of Unity-MCP's editor package, which uses HTTP.
-    UnityMcp,
-}
 
 /// How an editor with holdfast's own package violates its protocol on purpose, to test that the violation is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +21,15 @@ pub enum Misconduct {
     ProgressFalls,
 }
 
-/// Settings of a fake editor. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
+/// Settings of a fake editor. [`Default`] is an editor with the first package of the list, without a project, on a port that the system chooses.
 #[derive(Debug, Clone)]
 pub struct FakeUnityConfig {
     /// TCP port on the loopback address; 0 lets the system choose.
     pub port: u16,
     /// The package in the editor.
-    pub dialect: FakeDialect,
-    /// Version of uLoopMCP or uMCP. It decides framing, names, catalogue, result fields and notifications. With the dialect uMCP,
-    /// a version that is too new is replaced by the newest one of uMCP (see [`played`](FakeUnityConfig::played)).
+    pub package: &'static Package,
+    /// Version of the package, where several are played. One that is too new is replaced by the newest one
+    /// ([`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
     /// Whether the editor connects to the push listener that a client names.
     pub push: bool,
@@ -66,9 +51,9 @@ pub struct FakeUnityConfig {
     pub pid: Option<u32>,
     /// Time between the start of the bridge and its listening, at every start and reload.
     pub listen_delay: Duration,
-    /// How long the port is held to check whether it is free, in packages that do so before they listen (uloop and umcp).
+    /// How long the port is held to check whether it is free, in packages that do so before they listen.
     pub probe_time: Duration,
-    /// Whether the bridge tries the next nine ports if its port is taken. uLoop's real package asks its user first.
+    /// Whether the bridge tries the next nine ports if its port is taken. A real package asks its user first.
     pub moves_port: bool,
     /// How long a compilation takes.
     pub compile_time: Duration,
@@ -86,11 +71,11 @@ pub struct FakeUnityConfig {
     pub blocked_tools: Vec<String>,
     /// Whether the test tools (`echo`, `count`, …) are registered in addition to those of the package.
     pub test_tools: bool,
-    /// Whether the tools of the official conformance suite are registered too (uloop, umcp and holdfast).
+    /// Whether the tools of the official conformance suite are registered too, where the package takes any tool.
     pub conformance_tools: bool,
     /// Smallest number of listed tools. If there are fewer, tools are added that return a text as `echo` does.
     pub tools: usize,
-    /// Smallest size of the last tool's schema in bytes (uloop, umcp and holdfast); 0: no change.
+    /// Smallest size of the last tool's schema in bytes, where tools have schemas; 0: no change.
     pub schema_bytes: usize,
     /// How the editor violates its protocol on purpose; `None`: it does not.
     pub misconduct: Option<Misconduct>,
@@ -102,7 +87,7 @@ impl Default for FakeUnityConfig {
     fn default() -> Self {
         Self {
             port: 0,
-            dialect: FakeDialect::default(),
+            package: Default::default(),
             package_version: PackageVersion::NEWEST,
             push: false,
             shutdown_note: None,
@@ -138,16 +123,9 @@ impl FakeUnityConfig {
         self.pid.unwrap_or_else(std::process::id)
     }
 
-    /// Returns the version of uLoopMCP or uMCP that the editor simulates.
+    /// Returns the version of the package that the editor simulates.
     pub fn played(&self) -> PackageVersion {
-        match self.dialect {
-            FakeDialect::Umcp if self.package_version.framed() => PackageVersion::NEWEST_LINES,
-            FakeDialect::Uloop
-            | FakeDialect::Umcp
-            | FakeDialect::Holdfast
-            | FakeDialect::Turbokettle
-            | FakeDialect::UnityMcp => self.package_version,
-        }
+        self.package_version.min(self.package.newest())
     }
 
     pub(crate) fn says_shutdown(&self) -> bool {

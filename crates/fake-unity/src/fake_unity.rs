@@ -8,14 +8,14 @@ use holdfast_net::Net;
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
-use super::config::{FakeDialect, FakeUnityConfig};
+use super::config::FakeUnityConfig;
 use super::events::{Event, Stats};
 use super::face::Face;
 use super::model::Editor;
 use super::odd::Odd;
 use super::runtime::Runtime;
 use super::work::{NextPort, Order};
-use super::{holdfast, tools, turbokettle, uloop, unity_mcp};
+use super::{packages, tools};
 use crate::limits::{EVENTS_MAX, NOTES_MAX};
 
 /// A running fake editor. Dropping it acts as a crash, without [`Event::Crashed`]: every socket closes, and files remain.
@@ -39,12 +39,7 @@ impl FakeUnity {
     /// # Errors
     /// Any error of the system about the port, the project directory or the count file.
     pub async fn start(config: FakeUnityConfig, net: Arc<dyn Net>) -> io::Result<Self> {
-        let face: Arc<dyn Face> = match config.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp => Arc::new(uloop::UloopFace::new(&config)),
-            FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
-            FakeDialect::Turbokettle => Arc::new(turbokettle::TurbokettleFace::new(&config)),
-            FakeDialect::UnityMcp => Arc::new(unity_mcp::UnityMcpFace::new(&config)),
-        };
+        let face = packages::face(&config);
         Self::start_with(config, net, face).await
     }
 

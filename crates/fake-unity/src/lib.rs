@@ -20,8 +20,11 @@ mod json;
 pub mod limits;
 mod main_thread;
 mod model;
+pub mod observer;
 mod odd;
+mod package;
 mod package_version;
+mod packages;
 mod ports;
 mod project;
 mod push;
@@ -30,8 +33,11 @@ mod runtime;
 mod spec;
 mod steer;
 mod tools;
+#[cfg(feature = "toy")]
+mod toy;
 mod turbokettle;
 mod uloop;
+mod umcp;
 mod unity_mcp;
 mod work;
 
@@ -39,11 +45,13 @@ mod work;
 mod tests;
 
 pub use args::FakeUnityArgs;
-pub use config::{FakeDialect, FakeUnityConfig, Misconduct};
+pub use config::{FakeUnityConfig, Misconduct};
 pub use events::{Event, Stats};
 pub use fake_unity::FakeUnity;
 pub use odd::Odd;
+pub use package::{Call, Facts, Identity, Package, Port, Shape, Task};
 pub use package_version::PackageVersion;
+pub use packages::PACKAGES;
 pub use ports::OwnPort;
 pub use project::{Files, Machine};
 pub use reset::{AbortiveTcp, ResetSwitch};

@@ -91,10 +91,10 @@ pub(crate) fn payload(editor: &Editor, message: &Message<'_>, introduction: Opti
         .finish()
 }
 
-/// How uLoop sends push messages.
-pub(crate) struct Uloop;
+/// Push messages without a token and a sequence, as uLoop sends them.
+pub(crate) struct Plain;
 
-impl Manner for Uloop {
+impl Manner for Plain {
     fn greetings(&self, again: bool) -> &'static [&'static str] {
         const BOTH: &[&str] = &["CONNECTION_ESTABLISHED", "DOMAIN_RELOAD_RECOVERED"];
         if again { BOTH } else { &["CONNECTION_ESTABLISHED"] }

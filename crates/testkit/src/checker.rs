@@ -10,8 +10,6 @@ mod recovery;
 mod run;
 mod several;
 
-use holdfast_fake_unity::FakeDialect;
-
 pub use self::recovery::{NOT_LISTED, reached, rebuilding, served};
 use self::run::Run;
 pub use self::run::{PIPE, SLACK, Said, Verdict};
@@ -45,7 +43,7 @@ fn check_one(history: &History) -> Vec<Verdict> {
         log::connections(&run, run.has_ended()),
         causes::grounded(&run),
     ];
-    if run.dialect == FakeDialect::Holdfast {
+    if run.facts().journal {
         verdicts.extend([journal::kept(&run), journal::told(&run)]);
     }
     verdicts

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Package;
 
 /// A word that the arguments and results of the client's calls contain, and nothing else. If it appears elsewhere, an argument or
 /// a result has leaked.
@@ -115,7 +115,7 @@ pub enum Event {
     /// the request's id.
     TurnedAway(u64, String),
     /// The dialect of the editor's package.
-    Speaks(FakeDialect),
+    Speaks(&'static Package),
     /// The number that the gateway gave to a session, or to the link to an editor. Its log uses this number.
     Numbered(u32),
     /// A call was written: connection, the request's id, the attempt's id in the journal.
@@ -219,7 +219,7 @@ impl fmt::Display for Entry {
             Event::FrameOut(conn, method, id) => write!(f, "wire {conn:<3} -> {method} {id}"),
             Event::FrameIn(conn, what) => write!(f, "wire {conn:<3} <- {what}"),
             Event::TurnedAway(conn, id) => write!(f, "wire {conn:<3} <- {id} turned away"),
-            Event::Speaks(dialect) => write!(f, "editor   speaks {dialect:?}"),
+            Event::Speaks(package) => write!(f, "editor   speaks {package:?}"),
             Event::Numbered(number) => write!(f, "gateway  calls it {number}"),
             Event::Sent(conn, id, sending) => write!(f, "wire {conn:<3} -> {id} is the sending {sending}"),
             Event::Outcome(conn, sending, status) => write!(f, "wire {conn:<3} <- {sending} is {status}"),

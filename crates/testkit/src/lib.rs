@@ -9,6 +9,7 @@
 
 pub mod agent_task;
 pub mod checker;
+pub mod facts;
 pub mod history;
 pub mod host;
 pub mod http;

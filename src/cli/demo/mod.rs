@@ -1,7 +1,6 @@
 //! `holdfast demo`: plays a session with real processes that survives a reload, a freeze and a kill of a fake Unity, and prints
 //! it as a timeline. The demo needs no other program, checks the promises itself, and exits with 0 only if all were kept.
 
-mod part;
 mod promises;
 mod scene;
 mod stage;
@@ -13,7 +12,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::{PACKAGES, Package};
 use tokio::time::Instant;
 
 use super::resources::runtime;
@@ -21,7 +20,6 @@ use super::serve::signalled;
 use super::{Exit, output};
 use crate::limits::FLUSH_MAX;
 use crate::limits::demo::DEMO_MAX;
-use part::Part;
 use scene::Scene;
 use stage::Stage;
 use story::Pace;
@@ -40,8 +38,8 @@ pub struct DemoArgs {
     #[arg(long)]
     pub keep: bool,
     /// The package that the fake Unity has
-    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
-    pub dialect: FakeDialect,
+    #[arg(long = "dialect", value_parser = Package::parser(), default_value = PACKAGES[0].name, value_name = "NAME")]
+    pub package: &'static Package,
 }
 
 /// Plays the demo and returns its exit code.
@@ -63,7 +61,7 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
 async fn play(arguments: DemoArgs) -> Exit {
     // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
     let interrupted = interrupted();
-    let (stage, news) = match Stage::set(arguments.dialect) {
+    let (stage, news) = match Stage::set(arguments.package) {
         Ok(set) => set,
         Err(error) => {
             output::complain(&format!(
@@ -76,10 +74,9 @@ async fn play(arguments: DemoArgs) -> Exit {
     let teller = Teller::new(arguments.json);
     teller.opening(env!("CARGO_PKG_VERSION"));
     let began = Instant::now();
-    let part = Part::of(arguments.dialect);
     let mut scene = Scene::new(stage, news, teller);
     let ended = tokio::select! {
-        ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast }, part)) => Some(ended),
+        ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast }, arguments.package)) => Some(ended),
         () = interrupted => None,
     };
     let stopped = match ended {

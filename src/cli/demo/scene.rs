@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use holdfast_fake_unity::{self as fake_unity, Task};
 use holdfast_mcp_client::line;
 use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::part::Line;
 use super::promises::{Asked, History, text_of, verdict_of};
 use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
@@ -170,12 +170,13 @@ impl Scene {
         self.send("tools/call", tool.to_owned(), None, params, Verdict::Ok, false).await
     }
 
-    /// Calls a tool of Unity, which must end with the verdict `must`.
+    /// Calls a tool of Unity for this task, which must end with the verdict `must`.
     ///
     /// # Errors
     /// The gateway does not read its stdin.
-    pub async fn call(&mut self, line: Line, must: Verdict) -> Result<u64, Stopped> {
-        let Line { tool, arguments, key } = line;
+    pub async fn call(&mut self, task: Task, text: &str, must: Verdict) -> Result<u64, Stopped> {
+        let fake_unity::Call { tool, arguments, .. } = self.stage.package().calls(task, text);
+        let key = matches!(task, Task::Count | Task::CountHeld).then(|| text.to_owned());
         let token = format!("progress-{}", self.history.session.next_id());
         let params = line::call_with_progress(tool, arguments, token);
         self.send("tools/call", tool.to_owned(), key, params, must, true).await

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use clap::ValueEnum as _;
-use holdfast_fake_unity::{FakeDialect, OwnPort};
+use holdfast_fake_unity::{OwnPort, Package};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
@@ -99,7 +98,7 @@ impl Process {
 pub struct Stage {
     folder: PathBuf,
     program: PathBuf,
-    dialect: FakeDialect,
+    package: &'static Package,
     /// The port that the editor and the gateway get as `--port`; `None` if a file of the project names the port.
     pub port: Option<OwnPort>,
     sender: mpsc::Sender<News>,
@@ -118,7 +117,7 @@ impl Stage {
     ///
     /// # Errors
     /// The folder cannot be created, or this program's path is unknown.
-    pub fn set(dialect: FakeDialect) -> io::Result<(Self, mpsc::Receiver<News>)> {
+    pub fn set(package: &'static Package) -> io::Result<(Self, mpsc::Receiver<News>)> {
         let program = std::env::current_exe()?;
         let folder =
             std::env::temp_dir().join(format!("holdfast-demo-{}-{:08x}", std::process::id(), fastrand::u32(..)));
@@ -129,7 +128,7 @@ impl Stage {
         builder.create(&folder)?;
         let (sender, news) = mpsc::channel(DEMO_NEWS_MAX);
         Ok((
-            Self { folder, program, dialect, port: None, sender, unity: None, gateway: None, started: 0, ended: 0 },
+            Self { folder, program, package, port: None, sender, unity: None, gateway: None, started: 0, ended: 0 },
             news,
         ))
     }
@@ -148,6 +147,11 @@ impl Stage {
         self.folder.join(PROJECT)
     }
 
+    /// The package of the fake editor.
+    pub fn package(&self) -> &'static Package {
+        self.package
+    }
+
     /// Starts a fake editor on the project. It listens on [`Stage::port`], or on any free port if that is `None`.
     ///
     /// # Errors
@@ -155,9 +159,7 @@ impl Stage {
     pub fn start_unity(&mut self, times: UnityTimes) -> io::Result<()> {
         let mut command = self.command("fake-unity.log")?;
         command.arg("fake-unity").arg("--project").arg(self.project()).arg("--count-file").arg(self.count_file());
-        if let Some(dialect) = self.dialect.to_possible_value() {
-            command.arg("--dialect").arg(dialect.get_name());
-        }
+        command.arg("--dialect").arg(self.package.name);
         command.arg("--compile-ms").arg(times.compile.as_millis().to_string());
         command.arg("--compile-reload-ms").arg(times.compile_reload.as_millis().to_string());
         if let Some(port) = &self.port {

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use holdfast_fake_unity::OwnPort;
+use holdfast_fake_unity::{OwnPort, Package, Port, Task};
 use holdfast_timeline::{Phase, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::part::Part;
 use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
 use super::stage::UnityTimes;
 
@@ -35,21 +34,21 @@ impl Pace {
 ///
 /// # Errors
 /// An expected fact did not become true, or the system refused something.
-pub async fn play(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
-    begins(scene, pace, part).await?;
-    reload(scene, pace, part).await?;
-    lost_answer(scene, pace, part).await?;
-    compile(scene, pace, part).await?;
-    freeze(scene, pace, part).await?;
-    kill(scene, pace, part).await?;
+pub async fn play(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
+    begins(scene, pace, package).await?;
+    reload(scene, pace, package).await?;
+    lost_answer(scene, pace, package).await?;
+    compile(scene, pace, package).await?;
+    freeze(scene, pace, package).await?;
+    kill(scene, pace, package).await?;
     looks_back(scene, pace).await?;
     ends(scene).await
 }
 
-async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+async fn begins(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     scene.act("A session begins");
     let failed = |error| Stopped::System("starting the fake Unity", error);
-    if part.port_is_told {
+    if package.facts.port == Port::Told {
         scene.stage.port = Some(OwnPort::take().map_err(failed)?);
     }
     scene.stage.start_unity(pace.unity()).map_err(failed)?;
@@ -60,7 +59,7 @@ async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.timeline.enters(GATEWAY, now, Phase::Up);
     scene.timeline.enters(CLIENT, now, Phase::Up);
     let pid = scene.stage.gateway.as_ref().map_or(0, super::stage::Process::pid);
-    let named = if part.port_is_told { "names the port" } else { "names no port" };
+    let named = if package.facts.port == Port::Told { "names the port" } else { "names no port" };
     let text = format!("starts the gateway (pid {pid}), {named}");
     scene.tell((CLIENT, GATEWAY), Tone::Plain, text, None);
     let client = json!({"name": "holdfast-demo", "version": env!("CARGO_PKG_VERSION")});
@@ -72,22 +71,22 @@ async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.answers(&[list]).await?;
     scene.pause(pace.ms(500)).await;
     for key in ["apples", "pears"] {
-        let call = scene.call((part.count)(key, false), Verdict::Ok).await?;
+        let call = scene.call(Task::Count, key, Verdict::Ok).await?;
         scene.answers(&[call]).await?;
     }
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
-async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+async fn reload(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     scene.act("Unity reloads its domain in the middle of a call");
-    let cut = begin_and_hold(scene, part, "bread").await?;
+    let cut = begin_and_hold(scene, package, "bread").await?;
     scene.pause(pace.ms(600)).await;
     // The reload is recorded before it is ordered: its effects may arrive before Unity's own line that the reload began.
     scene.reloads("domain reload");
     scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
     let mut held = Vec::new();
-    if part.holds {
+    if package.facts.results {
         scene.answers(&[cut]).await?;
     } else {
         scene.steer("thaw").await?;
@@ -95,10 +94,10 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     }
     scene.pause(pace.ms(400)).await;
     for key in ["salt", "oil"] {
-        held.push(scene.call((part.count)(key, false), Verdict::Ok).await?);
+        held.push(scene.call(Task::Count, key, Verdict::Ok).await?);
         scene.pause(pace.ms(200)).await;
     }
-    held.push(scene.call((part.look)("hello"), Verdict::Ok).await?);
+    held.push(scene.call(Task::Look, "hello", Verdict::Ok).await?);
     scene.answers(&held).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
@@ -106,37 +105,37 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
 
 /// A call ends in Unity, and then its answer is lost with the connection. If the package has a journal, the answer is delivered
 /// later.
-async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+async fn lost_answer(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     scene.act("Unity reloads when a call has ended, and its answer has not left");
     scene.steer("lose").await?;
     scene.until("Unity will lose an answer", |facts| facts.loses_answer).await?;
     let before = scene.facts.ended;
-    let must = if part.journal { Verdict::Ok } else { Verdict::OutcomeUnknown };
-    let call = scene.call((part.count)("sugar", false), must).await?;
+    let must = if package.facts.journal { Verdict::Ok } else { Verdict::OutcomeUnknown };
+    let call = scene.call(Task::Count, "sugar", must).await?;
     scene.until("the call has ended in Unity", |facts| facts.ended > before && facts.sent.contains_key(&call)).await?;
     scene.tell((UNITY, UNITY), Tone::Plain, "Unity has counted sugar; its answer is lost", None);
     scene.pause(pace.ms(400)).await;
     scene.reloads("reload before the answer");
     scene.steer(&format!("reload {}", pace.ms(900).as_millis())).await?;
     scene.answers(&[call]).await?;
-    let next = scene.call((part.look)("back again"), Verdict::Ok).await?;
+    let next = scene.call(Task::Look, "back again", Verdict::Ok).await?;
     scene.answers(&[next]).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
 /// Starts a call that Unity counts but does not answer yet. Returns the call's id.
-async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
-    if !part.holds {
+async fn begin_and_hold(scene: &mut Scene, package: &'static Package, key: &str) -> Result<u64, Stopped> {
+    if !package.facts.results {
         // This package cannot hold back an answer. The editor is frozen instead, and the gateway does not send the call to it.
         scene.steer("freeze").await?;
         scene.until("Unity is frozen", |facts| facts.frozen).await?;
-        let call = scene.call((part.count)(key, true), Verdict::Ok).await?;
-        stands_still(scene, part, call).await?;
+        let call = scene.call(Task::CountHeld, key, Verdict::Ok).await?;
+        stands_still(scene, package, call).await?;
         return Ok(call);
     }
     let before = scene.facts.begun;
-    let call = scene.call((part.count)(key, true), Verdict::OutcomeUnknown).await?;
+    let call = scene.call(Task::CountHeld, key, Verdict::OutcomeUnknown).await?;
     scene.until("the call has begun in Unity", |facts| facts.begun > before && facts.sent.contains_key(&call)).await?;
     let text = format!("Unity has counted {key}; its answer is due");
     scene.tell((UNITY, UNITY), Tone::Plain, text, None);
@@ -145,18 +144,18 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
 
 /// Waits until a call that was made while the editor is frozen was sent. For a package that cannot hold back answers, waits until
 /// the gateway reports the call as held.
-async fn stands_still(scene: &mut Scene, part: Part, call: u64) -> Result<(), Stopped> {
-    if part.holds {
+async fn stands_still(scene: &mut Scene, package: &'static Package, call: u64) -> Result<(), Stopped> {
+    if package.facts.results {
         scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await
     } else {
         scene.until("the call is held", |facts| facts.held.contains_key(&call)).await
     }
 }
 
-async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
-    scene.act(part.refresh_act);
-    let compile = scene.call((part.refresh)(), Verdict::Ok).await?;
-    if !part.reloads {
+async fn compile(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
+    scene.act(package.compile_act);
+    let compile = scene.call(Task::Compile, "", Verdict::Ok).await?;
+    if !package.facts.compile_reloads {
         scene.until("the call was sent", |facts| facts.sent.contains_key(&compile)).await?;
         scene.pause(pace.ms(300)).await;
         scene.reloads("compile");
@@ -164,22 +163,22 @@ async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stoppe
     }
     scene.until("the compilation ends in a reload", |facts| facts.port.is_none()).await?;
     scene.pause(pace.ms(300)).await;
-    let held = scene.call((part.count)("flour", false), Verdict::Ok).await?;
+    let held = scene.call(Task::Count, "flour", Verdict::Ok).await?;
     scene.answers(&[compile, held]).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
-async fn freeze(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+async fn freeze(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     scene.act("Unity freezes, calls queue, and one is cancelled");
     scene.steer("freeze").await?;
     scene.until("Unity is frozen", |facts| facts.frozen).await?;
     scene.pause(pace.ms(200)).await;
-    let first = scene.call((part.count)("milk", false), Verdict::Ok).await?;
-    stands_still(scene, part, first).await?;
-    let second = scene.call((part.count)("honey", false), Verdict::Cancelled).await?;
+    let first = scene.call(Task::Count, "milk", Verdict::Ok).await?;
+    stands_still(scene, package, first).await?;
+    let second = scene.call(Task::Count, "honey", Verdict::Cancelled).await?;
     scene.pause(pace.ms(200)).await;
-    let third = scene.call((part.count)("eggs", false), Verdict::Ok).await?;
+    let third = scene.call(Task::Count, "eggs", Verdict::Ok).await?;
     let waiting =
         move |facts: &super::scene::Facts| facts.held.contains_key(&second) && facts.held.contains_key(&third);
     scene.until("two calls are held", waiting).await?;
@@ -192,9 +191,9 @@ async fn freeze(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     Ok(())
 }
 
-async fn kill(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+async fn kill(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     scene.act("Unity is killed in the middle of a call, and started again");
-    let cut = begin_and_hold(scene, part, "cheese").await?;
+    let cut = begin_and_hold(scene, package, "cheese").await?;
     scene.pause(pace.ms(600)).await;
     if let Some(mut unity) = scene.stage.unity.take() {
         let pid = unity.pid();
@@ -205,15 +204,15 @@ async fn kill(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> 
         scene.tell((UNITY, UNITY), Tone::Trouble, format!("{how}: process {pid} is gone"), None);
     }
     let mut held = Vec::new();
-    if part.holds {
+    if package.facts.results {
         scene.answers(&[cut]).await?;
     } else {
         held.push(cut);
     }
     scene.pause(pace.ms(400)).await;
-    held.push(scene.call((part.count)("butter", false), Verdict::Ok).await?);
+    held.push(scene.call(Task::Count, "butter", Verdict::Ok).await?);
     scene.pause(pace.ms(200)).await;
-    held.push(scene.call((part.look)("anybody there?"), Verdict::Ok).await?);
+    held.push(scene.call(Task::Look, "anybody there?", Verdict::Ok).await?);
     scene.pause(pace.ms(500)).await;
     let status = scene.ask("holdfast_status").await?;
     scene.answers(&[status]).await?;

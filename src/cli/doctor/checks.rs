@@ -359,7 +359,7 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     // Only our own package says in a heartbeat how the main thread is.
     let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
-        target.is_some_and(|target| dialect::HOLDFAST.iter().any(|own| own.name() == target.dialect.name()))
+        target.is_some_and(|target| dialect::OWN.contains(&target.dialect))
     };
     let is_seen = |link: &LinkPicture| link.heartbeat.is_some() || !sends_heartbeats(link);
     let seen = async {

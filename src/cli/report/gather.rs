@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(said, "pid 7, <secret> and <secret>", "{file}");
         }
         // The bridge of our own package is among them.
-        let own = dialect::HOLDFAST.iter().flat_map(|dialect| dialect.project_files());
+        let own = dialect::OWN.iter().flat_map(|dialect| dialect.project_files());
         assert!(own.filter(|file| file.names_process).any(|file| file.path.contains("Holdfast")));
     }
 

@@ -25,7 +25,7 @@ pub use arguments::SetupArgs;
 use arguments::complain;
 use http::OverHttp;
 use picker::Picked;
-use program::{DISK, passing, this_program};
+use program::{passing, this_program};
 use task::Task;
 
 /// Returns the entry that a person pastes into the settings of a client that `setup` does not edit. Empty if this program's path
@@ -46,7 +46,7 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         return Err(usage(why));
     }
     let here = this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
-    let mut places = Places::here(DISK)
+    let mut places = program::places()
         .ok_or_else(|| usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned()))?;
     let wanted = arguments.project.clone().or(arguments.shared.map(|_| None));
     let unity_project = match wanted {

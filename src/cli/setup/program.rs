@@ -2,13 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use holdfast_client_config::{Disk, Launch};
+use holdfast_client_config::{Disk, KnownServer, Launch, Places};
 
 use crate::config;
 use crate::platform::host::{Host as _, RealHost};
+use crate::protocol::dialect::{self, OwnServer};
 
 /// The file system, as the crate that edits the configurations uses it.
 pub const DISK: Disk = Disk { canonical: config::canonical, rename: |from, to| RealHost.rename(from, to) };
+
+/// The folders of the clients on this machine, with the servers that the packages bring. `None` if the user's home is unknown.
+pub fn places() -> Option<Places> {
+    let servers = dialect::ALL.iter().filter_map(|dialect| dialect.own_server());
+    let known = servers.map(|&OwnServer { of, npm, files, within }| KnownServer { of, npm, files, within });
+    let mut places = Places::here(DISK)?;
+    places.servers = known.collect();
+    Some(places)
+}
 
 /// Why an entry cannot name this program.
 #[derive(Debug, thiserror::Error)]

@@ -5,14 +5,14 @@ use std::path::Path;
 use holdfast_client_config::{Client, ENTRY_NAME, OldServer, Places, Standing, State};
 use serde_json::{Value, json};
 
-use super::program::{DISK, this_program};
+use super::program::{self, this_program};
 use crate::core::user_text::quoted;
 use crate::protocol::mcp::clients::labelled;
 
 /// Returns the state of all clients on this machine, and the state of the clients that have their own file in this project.
 /// `None` if the user's home or this program's own path is unknown.
 pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
-    let (places, launch) = (Places::here(DISK)?, this_program().ok()?);
+    let (places, launch) = (program::places()?, this_program().ok()?);
     let program = Path::new(&launch.program);
     let own = project.map(|project| of_project(project, places.clone(), program)).unwrap_or_default();
     Some((Standing::all(&places, program), own))

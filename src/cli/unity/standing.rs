@@ -13,7 +13,7 @@ use super::sums::Sums;
 use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
 use crate::platform::host::RealHost;
-use crate::protocol::dialect::{Dialect, HOLDFAST};
+use crate::protocol::dialect::{Dialect, OWN};
 use crate::protocol::text::clean;
 use crate::survey;
 
@@ -167,7 +167,7 @@ impl Standing {
 
     fn brought_version(&self) -> Option<String> {
         let facts = |dialect: &&'static dyn Dialect| survey::facts(&RealHost, &self.site.project, *dialect);
-        let version = HOLDFAST.iter().find_map(|dialect| facts(dialect).package_version)?;
+        let version = OWN.iter().find_map(|dialect| facts(dialect).package_version)?;
         Some(clean(&version.to_string()))
     }
 

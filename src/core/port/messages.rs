@@ -341,7 +341,7 @@ mod tests {
             "the tools of a link",
             &Tools {
                 digest,
-                dialect: "uloop".into(),
+                dialect: crate::protocol::dialect::FALLBACK[0].name().into(),
                 package_version: Some("2.1.1".into()),
                 tools: vec![Arc::new(tool)],
                 unusable: vec![("odd".into(), "it has no name".into())],

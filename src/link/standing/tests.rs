@@ -126,7 +126,7 @@ fn picture() -> LinkPicture {
             project: Some(path("/Castle")),
             editor_pid: Some(4711),
             expected: expected(),
-            dialect: &dialect::holdfast::Holdfast,
+            dialect: dialect::OWN[0],
             package_version: Some("1.2.0".to_owned()),
         }),
         editor: EditorIdentity { pid: Some(4711), domain: Some(12) },
@@ -149,8 +149,8 @@ fn survey() -> Survey {
     Survey {
         project: Some(path("/Castle")),
         ambiguous: vec![path("/Forest")],
-        packages: vec!["turbokettle", "umcp"],
-        dialect: &dialect::uloop::Uloop,
+        packages: vec![dialect::ALL[1].name(), dialect::ALL[dialect::ALL.len() - 2].name()],
+        dialect: dialect::FALLBACK[0],
         facts: ProjectFacts {
             installed: true,
             by_record: true,
@@ -170,7 +170,7 @@ fn survey() -> Survey {
             project: None,
             editor_pid: None,
             expected: expected(),
-            dialect: &dialect::umcp::Umcp,
+            dialect: dialect::ALL[dialect::ALL.len() - 2],
             package_version: None,
         }],
         listed: vec![Listed {

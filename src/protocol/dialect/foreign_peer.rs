@@ -1,14 +1,14 @@
 //! Guesses what a peer is that does not speak the expected dialect, from its first bytes. The guess is only shown to people;
 //! nothing depends on it.
 
+use super::ALL;
+
 /// How many of the first bytes are kept of each direction.
 pub const HEAD_BYTES: usize = 256;
 
 /// First bytes that identify a kind of server. No entry is a prefix of another.
-const KINDS: [(&[u8], &str); 12] = [
-    (b"Content-Length:", "a bridge that speaks in frames (uLoopMCP since v0.27, or holdfast's own package)"),
-    (b"{\"id\":\"unknown\",\"ok\":false", "the bridge of turbokettle/unity-mcp (--dialect turbokettle)"),
-    (b"{\"jsonrpc\":", "a server that speaks JSON-RPC in lines (uMCP before v0.27 does: --dialect umcp)"),
+const KINDS: [(&[u8], &str); 10] = [
+    (b"HTTP/", "an HTTP server"),
     // A server that takes our bytes for an HTTP/0.9 request answers without a status line.
     (b"<!DOCTYPE", "an HTTP server"),
     (b"<html", "an HTTP server"),
@@ -28,15 +28,8 @@ pub fn kind(said: &[u8], sent: &[u8]) -> Option<&'static str> {
     if compared >= 8 && said.get(..compared) == sent.get(..compared) {
         return Some("an echo server: it sends back what it is sent");
     }
-    if said.starts_with(b"HTTP/") {
-        let head = String::from_utf8_lossy(said).to_ascii_lowercase();
-        return Some(if head.contains("server: mono-httpapi") {
-            "an HTTP server in a Unity Editor (TSavo/Unity-MCP has one: --dialect unity-mcp)"
-        } else {
-            "an HTTP server"
-        });
-    }
-    KINDS.iter().find(|(beginning, _)| said.starts_with(beginning)).map(|(_, kind)| *kind)
+    let of_a_package = ALL.iter().find_map(|dialect| dialect.recognizes(said));
+    of_a_package.or_else(|| KINDS.iter().find(|(beginning, _)| said.starts_with(beginning)).map(|(_, kind)| *kind))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
-    Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile,
-    ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
+    Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts,
+    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
 };
 use crate::protocol::framing::Framer;
 
@@ -28,6 +28,14 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// How many higher ports the package tries if its own port is taken. Some versions do not record which port they took.
     fn moves_up(&self) -> u16 {
         0
+    }
+    /// The server that the package brings for AI clients, if it has one.
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        None
+    }
+    /// What a server with these first bytes is, if the package's bridge begins so. It is only shown to people.
+    fn recognizes(&self, _said: &[u8]) -> Option<&'static str> {
+        None
     }
     /// Makes a decoder for a new connection.
     fn framer(&self) -> Box<dyn Framer>;

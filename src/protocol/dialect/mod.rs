@@ -4,6 +4,7 @@
 mod answer;
 mod arguments;
 mod compiled;
+pub mod elsewhere;
 mod errors;
 pub mod foreign_peer;
 pub mod holdfast;
@@ -21,6 +22,8 @@ mod rpc;
 #[cfg(test)]
 mod tests;
 mod tools;
+#[cfg(feature = "toy")]
+pub mod toy;
 pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
@@ -42,7 +45,7 @@ pub use self::properties::*;
 pub use self::tools::*;
 pub use self::wreck::{Wreck, WreckPart};
 pub use holdfast::UnreadableCalls;
-pub use other_names::{OtherArgument, OtherName, names_elsewhere, translated};
+pub use other_names::{OtherArgument, OtherName, translated};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -51,22 +54,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub type Dialects = &'static [&'static dyn Dialect];
 
 /// All dialects. The project's files decide which one is used; if they name none, the last one is used.
-pub const ALL: Dialects =
-    &[&holdfast::Holdfast, &turbokettle::Turbokettle, &unity_mcp::UnityMcp, &umcp::Umcp, &uloop::Uloop];
-/// Only our own package.
-pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
-/// Only turbokettle/unity-mcp.
-pub const TURBOKETTLE: Dialects = &[&turbokettle::Turbokettle];
-/// Only Unity-MCP.
-pub const UNITY_MCP: Dialects = &[&unity_mcp::UnityMcp];
-/// Only uMCP.
-pub const UMCP: Dialects = &[&umcp::Umcp];
-/// Only uLoopMCP.
-pub const ULOOP: Dialects = &[&uloop::Uloop];
-
+pub const ALL: Dialects = &[
+    &holdfast::Holdfast,
+    &turbokettle::Turbokettle,
+    #[cfg(feature = "toy")]
+    &toy::Toy,
+    &unity_mcp::UnityMcp,
+    &umcp::Umcp,
+    &uloop::Uloop,
+];
 /// The dialect to use if the project's files name none: the last one, because it needs no file.
 pub fn fallback(dialects: Dialects) -> &'static dyn Dialect {
-    dialects.last().copied().unwrap_or(&uloop::Uloop)
+    dialects.last().copied().unwrap_or(FALLBACK[0])
+}
+
+/// The last of them, which needs no file.
+pub const FALLBACK: Dialects = &[&uloop::Uloop];
+/// Our own package.
+pub const OWN: Dialects = &[&holdfast::Holdfast];
+
+/// Only the dialect with this name; none if there is none.
+pub fn only(name: &str) -> Dialects {
+    ALL.iter().position(|dialect| dialect.name() == name).map_or(&[], |at| &ALL[at..=at])
 }
 
 /// The dialect with this name.

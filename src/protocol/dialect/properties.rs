@@ -15,23 +15,38 @@ pub struct Properties {
     pub default_ports: &'static [u16],
     /// How bytes are transported.
     pub transport: Transport,
-    /// Which of the editor's tools do what the gateway's resources and prompts are about.
+    /// What some of the editor's tools are for.
     pub roles: Roles,
 }
 
-/// The editor's own names of the tools that do what the gateway's resources and prompts are about. Versions of a package name a
-/// tool differently; an editor has at most one of each list.
+/// The editor's own names of the tools that do what the gateway's resources and prompts are about, or what tools of other packages
+/// do. Versions of a package name a tool differently, and a package may have several tools for one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles {
     /// Compiles the scripts. [`Compiled::read`](super::Compiled::read) can read its results.
     pub compile: &'static [&'static str],
     /// Returns the newest entries of Unity's console, without arguments.
     pub console: &'static [&'static str],
+    /// Begins, pauses or ends play mode.
+    pub play_mode: &'static [&'static str],
+    /// Runs code in the editor.
+    pub code: &'static [&'static str],
+    /// Tells about the editor and its project.
+    pub editor_state: &'static [&'static str],
+    /// Executes a menu item.
+    pub menu_item: &'static [&'static str],
 }
 
 impl Roles {
     /// A package without such tools.
-    pub const NONE: Self = Self { compile: &[], console: &[] };
+    pub const NONE: Self =
+        Self { compile: &[], console: &[], play_mode: &[], code: &[], editor_state: &[], menu_item: &[] };
+
+    /// All roles, each with its tools.
+    pub(super) fn all(&self) -> [&'static [&'static str]; 6] {
+        let Self { compile, console, play_mode, code, editor_state, menu_item } = *self;
+        [compile, console, play_mode, code, editor_state, menu_item]
+    }
 }
 
 /// How a dialect transports bytes.
@@ -52,6 +67,29 @@ pub enum Companion {
     Logger,
     /// The HTTP API that the package's documents place between client and editor.
     DocumentedHop,
+}
+
+impl Companion {
+    /// The port that the package's documents name, or its code.
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Logger => 3030,
+            Self::DocumentedHop => 8080,
+        }
+    }
+}
+
+/// The server that a package brings for AI clients. Its windows and documents write entries for it into the clients' configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnServer {
+    /// The package, for users.
+    pub of: &'static str,
+    /// Packages of npm that are the server.
+    pub npm: &'static [&'static str],
+    /// Ends of the paths that start it.
+    pub files: &'static [&'static str],
+    /// Parts of which one stands in such a path; empty: any path.
+    pub within: &'static [&'static str],
 }
 
 /// A tool that the package's own server answered without its editor. The gateway answers it too.

@@ -6,7 +6,8 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::POLICY_RULE_MAX_BYTES;
-use crate::protocol::dialect::{Annotations, names_elsewhere};
+use crate::protocol::dialect::Annotations;
+use crate::protocol::dialect::elsewhere::names_elsewhere;
 
 /// The annotation that a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]

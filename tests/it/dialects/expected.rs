@@ -1,31 +1,10 @@
-//! The expected outcome of each moment (a situation in a session) for each dialect, as data. The tests compare it with the
+//! The expected outcome of each moment (a situation in a session) for each package, from the facts of its simulated editor. The tests compare it with the
 //! real outcome, and a table in the documents is written from it.
 
-use serde_json::json;
+use holdfast::protocol::dialect;
+use holdfast_fake_unity::{Package, Port};
 
 use super::moments;
-use super::stage::Call;
-
-/// What the moments need to know about a dialect.
-pub struct Dialect {
-    pub name: &'static str,
-    /// The package's name in the documents.
-    pub package: &'static str,
-    /// A call that changes nothing.
-    pub look: fn() -> Call,
-    /// A call that counts its runs under a key.
-    pub count: fn(&str) -> Call,
-    /// A call that counts its runs and is not answered until `release`.
-    pub hold: fn(&str) -> Call,
-    /// Whether no file of the project names the port.
-    pub port_is_told_nowhere: bool,
-    /// Whether the tool list is fixed by the package and never changes.
-    pub has_a_fixed_list: bool,
-    /// Whether the editor announces changes of its tools.
-    pub tells_of_changes: bool,
-    /// Whether the package answers a call only when the call has ended.
-    pub waits_for_answers: bool,
-}
 
 /// The outcome of a moment, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +75,7 @@ impl Outcome {
 /// A situation in a session, and the function that plays it.
 pub struct Moment {
     pub name: &'static str,
-    pub play: fn(&Dialect) -> Outcome,
+    pub play: fn(&'static Package) -> Outcome,
 }
 
 pub const MOMENTS: [Moment; 11] = [
@@ -113,82 +92,36 @@ pub const MOMENTS: [Moment; 11] = [
     Moment { name: "stdin ends", play: moments::end_of_stdin },
 ];
 
-fn test_look() -> Call {
-    ("echo", json!({"text": "seen"}))
+/// The packages in the order in which the gateway looks for them.
+pub fn packages() -> impl Iterator<Item = &'static Package> {
+    dialect::ALL.iter().map(|dialect| Package::named(dialect.name()).expect("both lists have the same packages"))
 }
 
-fn test_count(key: &str) -> Call {
-    ("count", json!({"key": key}))
-}
-
-fn test_hold(key: &str) -> Call {
-    ("count", json!({"key": key, "hold": true}))
-}
-
-const LIKE_ULOOP: Dialect = Dialect {
-    name: "uloop",
-    package: "uLoopMCP v0.27 to v2.1.1",
-    look: test_look,
-    count: test_count,
-    hold: test_hold,
-    port_is_told_nowhere: false,
-    has_a_fixed_list: false,
-    tells_of_changes: true,
-    waits_for_answers: true,
-};
-
-/// The dialects, in the order in which the gateway looks for them.
-pub const DIALECTS: [Dialect; 5] = [
-    Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
-    Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
-    Dialect {
-        name: "unity-mcp",
-        package: "TSavo/Unity-MCP",
-        look: || ("get_state", json!({})),
-        count: |key| ("execute_code", json!({"code": format!("count(\"{key}\")")})),
-        hold: |key| ("execute_code", json!({"code": format!("count(\"{key}\")")})),
-        port_is_told_nowhere: true,
-        has_a_fixed_list: true,
-        tells_of_changes: false,
-        waits_for_answers: false,
-    },
-    Dialect { name: "umcp", package: "uMCP v0.1 to v0.26", ..LIKE_ULOOP },
-    LIKE_ULOOP,
-];
-
-/// The expected outcome of a moment for a dialect.
-pub struct Expected {
-    pub outcome: Outcome,
-}
-
-/// Returns what a moment must end with for a dialect, as data.
-pub fn expected(dialect: &str, moment: &str) -> Expected {
-    let outcome = match (moment, dialect) {
-        ("the session opens before the editor", _) => Outcome::Answered,
-        ("a tool is added", "unity-mcp") => Outcome::Fixed,
-        ("a tool is added", _) => Outcome::Live,
-        ("a call", "unity-mcp") => Outcome::RanWithoutResult,
-        ("a call", _) => Outcome::Answered,
-        ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
-        ("a kill while a call runs", "unity-mcp") => Outcome::HeldOrUnknown,
+/// Returns what a moment must end with for a package.
+pub fn expected(package: &Package, moment: &str) -> Outcome {
+    let facts = &package.facts;
+    match moment {
+        "the session opens before the editor" => Outcome::Answered,
+        "a tool is added" if facts.fixed_list => Outcome::Fixed,
+        "a tool is added" => Outcome::Live,
+        "a call" if !facts.results => Outcome::RanWithoutResult,
+        "a call" => Outcome::Answered,
+        "a domain reload while a call runs" if !facts.results => Outcome::Queued,
+        "a kill while a call runs" if !facts.results => Outcome::HeldOrUnknown,
         // The package's journal has the result.
-        ("a domain reload after a call ended, before its answer", "holdfast") => Outcome::Answered,
-        (
-            "a domain reload while a call runs"
-            | "a domain reload after a call ended, before its answer"
-            | "a kill while a call runs",
-            _,
-        ) => Outcome::Unknown,
-        ("a call while the editor reloads", _) => Outcome::Held,
-        ("two editors", "unity-mcp") => Outcome::Assumed,
-        ("two editors", _) => Outcome::OwnEditor,
-        ("a call is cancelled", "holdfast") => Outcome::Withdrawn,
-        ("a call is cancelled", "unity-mcp") => Outcome::TooQuick,
-        ("a call is cancelled", _) => Outcome::Silent,
-        ("the client's patience ends first", "unity-mcp") => Outcome::NoLateResult,
-        ("the client's patience ends first", _) => Outcome::Fetched,
-        ("stdin ends", _) => Outcome::Gone,
-        (moment, dialect) => panic!("nothing is written of {moment} with {dialect}"),
-    };
-    Expected { outcome }
+        "a domain reload after a call ended, before its answer" if facts.journal => Outcome::Answered,
+        "a domain reload while a call runs"
+        | "a domain reload after a call ended, before its answer"
+        | "a kill while a call runs" => Outcome::Unknown,
+        "a call while the editor reloads" => Outcome::Held,
+        "two editors" if facts.port == Port::Told => Outcome::Assumed,
+        "two editors" => Outcome::OwnEditor,
+        "a call is cancelled" if facts.withdraws => Outcome::Withdrawn,
+        "a call is cancelled" if !facts.results => Outcome::TooQuick,
+        "a call is cancelled" => Outcome::Silent,
+        "the client's patience ends first" if !facts.results => Outcome::NoLateResult,
+        "the client's patience ends first" => Outcome::Fetched,
+        "stdin ends" => Outcome::Gone,
+        moment => panic!("nothing is written of {moment}"),
+    }
 }

@@ -1,14 +1,11 @@
 //! What a moment is played with: an editor of a dialect, a gateway, and calls that the editor knows.
 
-use serde_json::{Value, json};
+use holdfast_fake_unity::{Call, Package, Port, Task};
+use serde_json::json;
 
 use super::Room;
-use super::expected::Dialect;
 use crate::process::client::Client;
 use crate::process::unity::Unity;
-
-/// A tool and its arguments.
-pub type Call = (&'static str, Value);
 
 /// An editor, and a gateway that found it by the project's files.
 pub struct Stage {
@@ -19,22 +16,22 @@ pub struct Stage {
 }
 
 /// A room with an editor.
-pub fn editor(dialect: &Dialect) -> (Room, Unity) {
+pub fn editor(package: &Package) -> (Room, Unity) {
     let room = Room::new();
-    let unity = start(dialect, &room);
+    let unity = start(package, &room);
     (room, unity)
 }
 
 /// Starts an editor of the room's project.
-pub fn start(dialect: &Dialect, room: &Room) -> Unity {
-    Unity::of_project(room, &["--dialect", dialect.name])
+pub fn start(package: &Package, room: &Room) -> Unity {
+    Unity::of_project(room, &["--dialect", package.name])
 }
 
 /// Returns the flags with which a gateway finds the editor. The port is needed only for a package that does not write it to a
 /// file.
-pub fn flags(dialect: &Dialect, room: &Room, unity: &Unity) -> Vec<String> {
+pub fn flags(package: &Package, room: &Room, unity: &Unity) -> Vec<String> {
     let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
-    if dialect.port_is_told_nowhere {
+    if package.facts.port == Port::Told {
         flags.extend(["--port".to_owned(), unity.port.to_string()]);
     }
     flags
@@ -45,16 +42,16 @@ pub fn words(flags: &[String]) -> Vec<&str> {
 }
 
 impl Stage {
-    pub fn set(dialect: &Dialect) -> Self {
-        let (room, unity) = editor(dialect);
-        let client = Client::open(&room, &words(&flags(dialect, &room, &unity)));
+    pub fn set(package: &Package) -> Self {
+        let (room, unity) = editor(package);
+        let client = Client::open(&room, &words(&flags(package, &room, &unity)));
         Self { room, unity, client }.ready()
     }
 
     /// Creates a stage whose client waits only a moment for each answer.
-    pub fn impatient(dialect: &Dialect) -> Self {
-        let (room, unity) = editor(dialect);
-        let client = Client::impatient(&room, 7, &words(&flags(dialect, &room, &unity)));
+    pub fn impatient(package: &Package) -> Self {
+        let (room, unity) = editor(package);
+        let client = Client::impatient(&room, 7, &words(&flags(package, &room, &unity)));
         Self { room, unity, client }.ready()
     }
 
@@ -63,14 +60,15 @@ impl Stage {
         self
     }
 
-    pub fn call(&mut self, (tool, arguments): &Call) -> u64 {
-        self.client.call(tool, arguments)
+    pub fn call(&mut self, package: &Package, task: Task, text: &str) -> u64 {
+        let Call { tool, arguments, .. } = package.calls(task, text);
+        self.client.call(tool, &arguments)
     }
 
     /// Begins a call that counts its run and is not answered until `release`.
-    pub fn hold(&mut self, dialect: &Dialect, key: &str) -> u64 {
+    pub fn hold(&mut self, package: &Package, key: &str) -> u64 {
         let mark = self.unity.mark();
-        let id = self.call(&(dialect.hold)(key));
+        let id = self.call(package, Task::CountHeld, key);
         self.unity.hear(mark, |event| event["event"] == "call_begun");
         id
     }

@@ -2,24 +2,28 @@
 
 use std::fmt::Write as _;
 
-use super::expected::{DIALECTS, MOMENTS, expected};
+use holdfast_fake_unity::Package;
+
+use super::expected::{MOMENTS, expected, packages};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocols.md");
 const BEGIN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --test it dialects::`: begin -->\n";
 const END: &str = "<!-- end -->\n";
 
 fn table() -> String {
+    // The package that only tests have is none for a reader.
+    let shown: Vec<&Package> = packages().filter(|package| !package.facts.toy).collect();
     let mut meanings = Vec::new();
     let mut table = String::from("| moment |");
-    for dialect in &DIALECTS {
-        let _ = write!(table, " `{}` |", dialect.name);
+    for package in &shown {
+        let _ = write!(table, " `{}` |", package.name);
     }
     table.push_str("\n| --- |");
-    table.push_str(&" --- |".repeat(DIALECTS.len()));
+    table.push_str(&" --- |".repeat(shown.len()));
     for moment in &MOMENTS {
         let _ = write!(table, "\n| {} |", moment.name);
-        for dialect in &DIALECTS {
-            let outcome = expected(dialect.name, moment.name).outcome;
+        for package in &shown {
+            let outcome = expected(package, moment.name);
             let (word, meaning) = outcome.words();
             let _ = write!(table, " {word} |");
             if !meanings.contains(&(word, meaning)) {
@@ -32,8 +36,8 @@ fn table() -> String {
         let _ = write!(table, "\n* {word}: {meaning}.");
     }
     table.push('\n');
-    for dialect in &DIALECTS {
-        let _ = write!(table, "\n* `{}`: {}.", dialect.name, dialect.package);
+    for package in &shown {
+        let _ = write!(table, "\n* `{}`: {}.", package.name, package.title);
     }
     table.push('\n');
     table

@@ -1,8 +1,9 @@
 //! Answers that no JSON parser reads. Each is given once, costs no other call anything, and is sent for once.
 
+use holdfast_fake_unity::{Package, Task};
 use serde_json::json;
 
-use super::expected::{DIALECTS, Dialect};
+use super::expected::packages;
 use super::stage::{self, Stage};
 use crate::process::client::{Answer, Client, Verdict};
 use crate::process::room::until;
@@ -23,19 +24,19 @@ fn soon(client: &mut Client, id: u64, what: &str) -> Answer {
 }
 
 /// Plays one odd answer of a call that counts its runs.
-fn answered_once(stage: &mut Stage, dialect: &Dialect, kind: &str) {
-    let what = format!("{} {kind}", dialect.name);
+fn answered_once(stage: &mut Stage, package: &Package, kind: &str) {
+    let what = format!("{} {kind}", package.name);
     let ended = ends(&stage.client);
     stage.unity.say(&format!("odd {kind}"));
     let key = format!("odd {kind}");
-    let id = stage.call(&(dialect.count)(&key));
+    let id = stage.call(package, Task::Count, &key);
     let answer = soon(&mut stage.client, id, &what);
     let text = answer.text();
     // A torn result says nothing of success. Our own package and turbokettle say it beside the result.
-    let proves_nothing = kind == "torn" && matches!(dialect.name, "uloop" | "umcp");
+    let proves_nothing = kind == "torn" && !package.facts.says_success_apart;
     let wanted = if proves_nothing { Verdict::ToolError } else { Verdict::Ok };
-    assert!(dialect.name == "unity-mcp" || answer.verdict() == wanted, "{what}: {}", answer.0);
-    if dialect.name != "unity-mcp" {
+    assert!(!package.facts.results || answer.verdict() == wanted, "{what}: {}", answer.0);
+    if package.facts.results {
         let shown = match kind {
             "140" | "5000" => text.contains("[[["),
             "200000" => text.contains("[[[") || text.contains(" in the file "),
@@ -46,22 +47,21 @@ fn answered_once(stage: &mut Stage, dialect: &Dialect, kind: &str) {
         };
         assert!(shown, "{what}: {}", answer.0);
         let is_deep = kind.parse::<usize>().is_ok();
-        let says =
-            dialect.name == "turbokettle" || matches!(kind, "number" | "surrogate") || text.starts_with("Executed");
+        let says = package.facts.text_results || matches!(kind, "number" | "surrogate") || text.starts_with("Executed");
         assert!(says && (is_deep || !text.contains("levels deep")), "{what}: {}", answer.0);
     }
     assert_eq!(stage.room.runs(&key), 1, "{what}");
-    let next = stage.call(&(dialect.look)());
+    let next = stage.call(package, Task::Look, "seen");
     assert_eq!(soon(&mut stage.client, next, &what).verdict(), Verdict::Ok, "{what}");
     assert_eq!(ends(&stage.client), ended, "{what}: the connection stays");
 }
 
 #[test]
 fn an_answer_that_cannot_be_read_is_given_once_and_costs_nothing_else() {
-    for dialect in &DIALECTS {
-        let mut stage = Stage::set(dialect);
+    for package in packages() {
+        let mut stage = Stage::set(package);
         for kind in KINDS {
-            answered_once(&mut stage, dialect, kind);
+            answered_once(&mut stage, package, kind);
         }
         stage.end();
     }
@@ -69,9 +69,9 @@ fn an_answer_that_cannot_be_read_is_given_once_and_costs_nothing_else() {
 
 #[test]
 fn an_outcome_that_cannot_be_read_is_that_for_its_one_call() {
-    let dialect = DIALECTS.iter().find(|dialect| dialect.name == "holdfast").expect("our own package");
+    let package = Package::that(|facts| facts.journal);
     for kind in ["125", "5000", "nan", "utf8", "torn"] {
-        let mut stage = Stage::set(dialect);
+        let mut stage = Stage::set(package);
         // Which calls may run beside others is known from the list, which is there when a call is answered.
         stage.client.echoes();
         // The journal's answer has three outcomes, one of which cannot be read.
@@ -79,7 +79,7 @@ fn an_outcome_that_cannot_be_read_is_that_for_its_one_call() {
         let others = [0, 1].map(|_| stage.client.call("hold-parallel", &json!({})));
         stage.unity.say("lose");
         stage.unity.say(&format!("odd {kind}"));
-        let odd = stage.call(&(dialect.count)("odd"));
+        let odd = stage.call(package, Task::Count, "odd");
         stage.unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "count");
         stage.unity.say("reload 300");
         let answer = soon(&mut stage.client, odd, kind);
@@ -105,16 +105,16 @@ fn an_outcome_that_cannot_be_read_is_that_for_its_one_call() {
 
 #[test]
 fn the_next_gateway_inherits_no_loop() {
-    let dialect = DIALECTS.iter().find(|dialect| dialect.name == "holdfast").expect("our own package");
+    let package = Package::that(|facts| facts.journal);
     for kind in ["5000", "nan", "torn"] {
-        let mut stage = Stage::set(dialect);
+        let mut stage = Stage::set(package);
         stage.unity.say("lose");
         stage.unity.say(&format!("odd {kind}"));
         let mark = stage.unity.mark();
-        let _ = stage.call(&(dialect.count)("left"));
+        let _ = stage.call(package, Task::Count, "left");
         stage.unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "count");
         stage.client.kill();
-        let flags = stage::flags(dialect, &stage.room, &stage.unity);
+        let flags = stage::flags(package, &stage.room, &stage.unity);
         let mut next = Client::open(&stage.room, &stage::words(&flags));
         let id = next.call("echo", &json!({"text": "next"}));
         assert_eq!(soon(&mut next, id, kind).verdict(), Verdict::Ok);

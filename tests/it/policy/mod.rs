@@ -17,7 +17,7 @@ use holdfast::platform::host::Host as _;
 use holdfast::protocol::dialect;
 use holdfast::protocol::ids::SessionId;
 use holdfast::protocol::policy::{Pattern, Policy};
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, PACKAGES, Package};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -168,9 +168,10 @@ async fn a_tool_that_the_packages_own_server_answered_is_judged_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_guests_call_is_judged_too() {
+    let without_results = || Package::that(|facts| !facts.results);
     let setup = denying(&["execute_code"]);
-    let setup = Setup { config: Config { dialects: dialect::UNITY_MCP, ..setup.config }, ..setup };
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let setup = Setup { config: Config { dialects: dialect::only(without_results().name), ..setup.config }, ..setup };
+    let unity = unity(&setup.net, FakeUnityConfig { package: without_results(), ..editor() }).await;
     let it = opened(setup).await;
     it.ready().await;
     let arguments = serde_json::value::to_raw_value(&json!({"code": "count(\"guest\")"})).unwrap();
@@ -239,7 +240,7 @@ async fn each_call_has_a_line_before_it_is_sent_and_one_for_its_end() {
     let all = lines(&it);
     let of = |line: usize, member: &str| all[line][member].clone();
     assert_eq!(of(0, "call"), of(1, "call"));
-    assert_eq!((of(0, "client"), of(0, "dialect")), (json!(PATIENT), json!("uloop")));
+    assert_eq!((of(0, "client"), of(0, "dialect")), (json!(PATIENT), json!(PACKAGES[0].name)));
     assert_eq!((of(0, "read_only"), of(0, "sending")), (json!(false), json!(1)));
     assert_eq!(of(4, "rule"), "deny \"fail\" (--deny)");
     assert!(of(0, "arguments_bytes").is_u64() && of(4, "arguments_sha256").is_string());

@@ -1,25 +1,37 @@
-//! A rule binds a tool under each name that it has in any package, through the program: five packages, with deny and with allow.
+//! A rule binds a tool under each name that it has in any package, through the program: every package, with deny and with allow.
 
 use crate::binary::{Done, Place, Server, Unity, text, words};
+use holdfast_fake_unity::{PACKAGES, Package, Port};
 use serde_json::{Value, json};
 
-/// A package, a tool of it, arguments of a call, and names that such a tool has elsewhere.
-const TOOLS: &[(&str, &str, &str, &[&str])] = &[
-    ("turbokettle", "execute_menu_item", r#"{"path":"File/Save"}"#, &["execute-menu-item", "execute-*"]),
-    ("turbokettle", "read_console_logs", "{}", &["get-logs", "get-*"]),
-    ("turbokettle", "get_project_info", "{}", &["editor-state", "get-version"]),
-    ("uloop", "execute-dynamic-code", r#"{"Code":"return 1;"}"#, &["execute-csharp", "execute_code", "*csharp"]),
-    ("uloop", "control-play-mode", "{}", &["play-mode", "start_game", "stop_?ame"]),
-    ("uloop", "get-logs", "{}", &["read_console_logs"]),
-    ("umcp", "get-logs", "{}", &["read_console_logs"]),
-    ("unity-mcp", "execute_code", r#"{"code":"Debug.Log(1)"}"#, &["execute-csharp", "execute-*"]),
-    ("unity-mcp", "query", r#"{"query":"Debug.Log(1)"}"#, &["execute-csharp", "execute-dynamic-code"]),
-    ("unity-mcp", "start_game", "{}", &["play-mode", "control-play-mode"]),
-    ("holdfast", "execute-menu-item", r#"{"MenuItemPath":"File/Save"}"#, &["execute_menu_item", "execute_*"]),
-    ("holdfast", "get-logs", "{}", &["read_console_logs"]),
-];
+/// A tool of a package, arguments of a call, and names that such a tool has elsewhere, as rules with and without wildcards.
+struct Known {
+    tool: &'static str,
+    arguments: String,
+    elsewhere: Vec<String>,
+}
 
-const DIALECTS: [&str; 5] = ["turbokettle", "uloop", "umcp", "unity-mcp", "holdfast"];
+fn known(package: &Package) -> Vec<Known> {
+    let known = |(tool, others): &(&'static str, &'static [&'static str])| {
+        // A tool of this package may have such a name too; then no rule can tell the two apart.
+        let mut elsewhere: Vec<String> = others.iter().map(|name| (*name).to_owned()).collect();
+        let (front, back) = others[0].split_at(others[0].len() / 2);
+        elsewhere.extend([format!("{front}*"), format!("*{back}"), format!("{}?{}", &front[..front.len() - 1], back)]);
+        Known { tool, arguments: arguments(tool).to_string(), elsewhere }
+    };
+    package.facts.other_names.iter().map(known).collect()
+}
+
+/// Arguments with which the tools of these roles do something.
+fn arguments(tool: &str) -> Value {
+    match tool {
+        _ if tool.contains("menu") => json!({"path": "File/Save", "MenuItemPath": "File/Save"}),
+        "query" => json!({"query": "Debug.Log(1)"}),
+        "execute_code" => json!({"code": "Debug.Log(1)"}),
+        "execute-dynamic-code" => json!({"Code": "return 1;"}),
+        _ => json!({}),
+    }
+}
 
 /// An editor of one package, and the flags that lead to it.
 struct Stage {
@@ -29,12 +41,13 @@ struct Stage {
 }
 
 impl Stage {
-    async fn of(dialect: &str) -> Self {
+    async fn of(package: &Package) -> Self {
+        let dialect = package.name;
         let place = Place::new();
         let project = place.path("Castle");
         let unity = Unity::start(&place, &["--project", text(&project), "--dialect", dialect]).await;
         let mut flags: Vec<String> = ["--project", text(&project), "--dialect", dialect].map(str::to_owned).into();
-        if dialect != "holdfast" {
+        if !matches!(package.facts.port, Port::Record(..)) {
             flags.extend(["--port".to_owned(), unity.at()]);
         }
         Self { place, unity, flags }
@@ -49,24 +62,31 @@ impl Stage {
     }
 }
 
+/// A package with a tool `execute_menu_item`.
+fn with_menu_item() -> &'static Package {
+    Package::that(|facts| facts.other_names.iter().any(|(tool, _)| *tool == "execute_menu_item"))
+}
+
 fn is_refused(done: &Done) -> bool {
     done.code == Some(3) && done.err.contains("policy")
 }
 
 #[tokio::test]
 async fn a_rule_that_refuses_binds_a_tool_under_its_names_in_every_package() {
-    for dialect in DIALECTS {
-        let stage = Stage::of(dialect).await;
-        for (_, tool, arguments, elsewhere) in TOOLS.iter().filter(|(of, ..)| *of == dialect) {
+    for package in PACKAGES {
+        let (dialect, stage) = (package.name, Stage::of(package).await);
+        let tools = stage.run(&["tools", "--json"]).await.json();
+        let listed = |name: &str| tools["tools"].as_array().expect("a list").iter().any(|one| one["name"] == *name);
+        for Known { tool, arguments, elsewhere } in known(package).iter().filter(|known| listed(known.tool)) {
             let called = stage.run(&["call", tool, arguments]).await;
             assert!(!is_refused(&called) && called.code != Some(2), "{dialect} {tool}: {called:?}");
-            for rule in elsewhere.iter().chain([tool]) {
+            for rule in elsewhere.iter().map(String::as_str).chain([*tool]) {
                 let denied = stage.run(&["call", tool, arguments, "--deny", rule]).await;
                 assert!(is_refused(&denied), "{dialect} {tool} --deny {rule}: {denied:?}");
                 assert!(denied.err.contains(&format!("deny \"{rule}\" (--deny")), "{denied:?}");
             }
             // What is hidden is refused by the same rules.
-            let rule = elsewhere[0];
+            let rule = elsewhere[0].as_str();
             let listed = stage.run(&["tools", "--json", "--hide-denied", "--deny", rule]).await.json();
             let has = |list: &str, member: &str| {
                 listed[list].as_array().expect("a list").iter().any(|one| one[member] == **tool)
@@ -80,16 +100,18 @@ async fn a_rule_that_refuses_binds_a_tool_under_its_names_in_every_package() {
 
 #[tokio::test]
 async fn a_rule_that_allows_admits_nothing_under_a_name_of_another_package() {
-    for dialect in DIALECTS {
-        let stage = Stage::of(dialect).await;
-        for (_, tool, arguments, elsewhere) in TOOLS.iter().filter(|(of, ..)| *of == dialect) {
+    for package in PACKAGES {
+        let (dialect, stage) = (package.name, Stage::of(package).await);
+        let tools = stage.run(&["tools", "--json"]).await.json();
+        let listed = |name: &str| tools["tools"].as_array().expect("a list").iter().any(|one| one["name"] == *name);
+        for Known { tool, arguments, elsewhere } in known(package).iter().filter(|known| listed(known.tool)) {
             let allowed = stage.run(&["call", tool, arguments, "--allow", tool]).await;
             assert!(!is_refused(&allowed), "{dialect} {tool}: {allowed:?}");
-            let other = stage.run(&["call", tool, arguments, "--allow", elsewhere[0]]).await;
+            let other = stage.run(&["call", tool, arguments, "--allow", &elsewhere[0]]).await;
             // Only our own package announces that its tools take other names; then either name allows the tool.
             assert_eq!(
                 is_refused(&other),
-                dialect != "holdfast",
+                !package.facts.journal,
                 "{dialect} {tool} --allow {}: {other:?}",
                 elsewhere[0]
             );
@@ -100,7 +122,7 @@ async fn a_rule_that_allows_admits_nothing_under_a_name_of_another_package() {
 
 #[tokio::test]
 async fn the_rules_of_every_file_bind_under_other_names_and_the_stricter_one_wins() {
-    let stage = Stage::of("turbokettle").await;
+    let stage = Stage::of(with_menu_item()).await;
     let file = stage.place.write("rules.toml", "[policy]\ndeny = ['execute-*']\n");
     let call = ["call", "execute_menu_item", r#"{"path":"File/Save"}"#];
     let by_file = stage.run(&[&call[..], &["--config", text(&file), "--allow", "execute_menu_item"]].concat()).await;
@@ -119,7 +141,7 @@ async fn the_rules_of_every_file_bind_under_other_names_and_the_stricter_one_win
 
 #[tokio::test]
 async fn a_batch_calls_no_tool_that_a_call_may_not() {
-    let stage = Stage::of("holdfast").await;
+    let stage = Stage::of(Package::that(|facts| facts.journal)).await;
     let flags = stage.flags();
     let count = |key: &str| json!({"Calls": [{"Tool": "echo"}, {"tool": "count", "Arguments": {"key": key}}]});
     let runs = async |server: &mut Server, key: &str| {
@@ -147,7 +169,7 @@ async fn a_batch_calls_no_tool_that_a_call_may_not() {
 
 #[tokio::test]
 async fn a_rule_that_matches_nothing_is_told_by_each_command_and_by_the_log_once() {
-    let stage = Stage::of("uloop").await;
+    let stage = Stage::of(PACKAGES[0]).await;
     let flags = stage.flags();
     let deny = ["--deny", "nothing-*", "--deny", "get_logs", "--deny", "count", "--deny", "@group:Scenes"];
     let told = stage.run(&[&["tools"][..], &deny].concat()).await;

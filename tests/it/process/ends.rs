@@ -1,5 +1,6 @@
 //! How the gateway ends: quickly, with every answer that is still expected, and without leaving files or processes behind.
 
+use holdfast_fake_unity::Package;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::client::{self, Client, Verdict};
 use super::system::{memory_kib, runs};
 use super::unity::Unity;
-use super::{GOES, HOLDFAST, Room, SOON, once_within, until};
+use super::{GOES, PROGRAM, Room, SOON, once_within, until};
 
 /// A gateway that has nothing to wait for must end before the time that a running call gets. The exact times are in the chaos
 /// report.
@@ -127,7 +128,7 @@ fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
 #[test]
 fn the_end_of_stdin_does_not_wait_for_a_call_that_was_not_sent() {
     let room = Room::new();
-    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "unity-mcp"]);
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", Package::that(|facts| !facts.results).name]);
     let project = room.project().display().to_string();
     once_within("the end with a call that was not sent", AT_ONCE, || {
         let mut client = Client::open(&room, &["--project", &project, "--port", &unity.port.to_string()]);
@@ -214,7 +215,7 @@ fn launched(room: &Room, port: u16) -> (Client, u32) {
     client::environment(&mut command, room);
     let script = r#"exec 3<&0; "$0" --port "$1" <&3 3<&- & echo $! >"$2"; wait"#;
     let pid_file = room.path().join("pid");
-    command.args(["-c", script, HOLDFAST, &port.to_string()]).arg(&pid_file);
+    command.args(["-c", script, PROGRAM, &port.to_string()]).arg(&pid_file);
     let client = Client::deaf(room, command);
     let pid = || std::fs::read_to_string(&pid_file).unwrap_or_default().trim().parse().ok();
     until("the shell wrote the pid", || pid().is_some());
@@ -229,7 +230,7 @@ fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("cmd");
     client::environment(&mut command, room);
     // `cmd` takes a word that begins with a slash as an option.
-    command.args(["/C", &HOLDFAST.replace('/', "\\"), "--port", &port.to_string()]);
+    command.args(["/C", &PROGRAM.replace('/', "\\"), "--port", &port.to_string()]);
     let client = Client::deaf(room, command);
     let pid = || {
         let records = room.run_records();
@@ -378,7 +379,7 @@ fn ends_behind_a_blocked_stdout() -> Duration {
 fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work() {
     let room = Room::new();
     let start = |with_home: bool| {
-        let mut command = Command::new(HOLDFAST);
+        let mut command = Command::new(PROGRAM);
         client::bare(&mut command, &room);
         command.current_dir("/").stdin(Stdio::piped());
         if !with_home {

@@ -1,6 +1,7 @@
 //! Finding the editor by its project: before it runs, while it reloads, after its port has changed; and what compilations do
 //! to a call.
 
+use holdfast_fake_unity::Package;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ fn a_gateway_that_starts_while_the_editor_reloads_waits_for_it() {
 #[test]
 #[expect(clippy::disallowed_types, reason = "the thief is another program")]
 fn an_editor_whose_port_is_taken_while_it_reloads_listens_on_another_and_is_followed_there() {
-    for dialect in ["uloop", "holdfast"] {
+    for dialect in [Package::without_a_journal().name, Package::with_a_journal().name] {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
         let mut client = open(&room);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use holdfast_fake_unity::Package;
 use std::fs::{File, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -324,8 +325,11 @@ fn a_hub_that_hangs_at_the_end_of_stdin_does_not_keep_the_session() {
 /// The successor is told of the call and of the end at once. It has not looked at the call when it refuses what is left.
 #[test]
 fn a_call_that_ran_is_not_denied_when_the_session_ends_right_after_its_hub() {
-    for (dialect, signal) in [("uloop", Signal::SIGKILL), ("holdfast", Signal::SIGKILL), ("holdfast", Signal::SIGTERM)]
-    {
+    for (dialect, signal) in [
+        (Package::without_a_journal().name, Signal::SIGKILL),
+        (Package::with_a_journal().name, Signal::SIGKILL),
+        (Package::with_a_journal().name, Signal::SIGTERM),
+    ] {
         for delay in [0, 20, 50, 100] {
             let room = Room::new();
             let _unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);

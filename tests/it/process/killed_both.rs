@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use holdfast_fake_unity::Package;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -53,7 +54,9 @@ fn is_told_again(client: &mut Client) -> bool {
 
 #[test]
 fn what_a_hub_and_its_session_had_sent_when_both_were_killed_is_told_once_by_the_next_gateway() {
-    for (dialect, verdict) in [("holdfast", Verdict::Ok), ("uloop", Verdict::Unknown)] {
+    for (dialect, verdict) in
+        [(Package::with_a_journal().name, Verdict::Ok), (Package::without_a_journal().name, Verdict::Unknown)]
+    {
         for mode in ["never", "auto", "start"] {
             let room = Room::new();
             let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
@@ -134,7 +137,7 @@ fn a_call_that_was_told_to_be_running_keeps_its_id_when_the_hub_and_its_session_
 #[test]
 fn what_a_hub_left_waits_for_the_client_that_made_the_call() {
     let room = Room::new();
-    let _unity = Unity::of_project(&room, &["--quiet", "--dialect", "uloop"]);
+    let _unity = Unity::of_project(&room, &["--quiet", "--dialect", Package::without_a_journal().name]);
     let mut hub = Hub::start(&room);
     let mut client = open(&room, &[]);
     running(&room, &mut client, "kept");
@@ -153,7 +156,9 @@ fn what_a_hub_left_waits_for_the_client_that_made_the_call() {
 /// A session that stands still is no session that has ended: it brings its request to the next hub.
 #[test]
 fn what_a_hub_left_of_a_session_that_lives_is_left_to_that_session() {
-    for (dialect, verdict) in [("holdfast", Verdict::Ok), ("uloop", Verdict::Unknown)] {
+    for (dialect, verdict) in
+        [(Package::with_a_journal().name, Verdict::Ok), (Package::without_a_journal().name, Verdict::Unknown)]
+    {
         for mode in ["never", "start"] {
             let room = Room::new();
             let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
@@ -266,7 +271,7 @@ fn a_session_that_went_on_without_its_hub_leaves_each_of_its_calls_once() {
 fn what_a_session_told_as_unknown_when_it_went_on_without_its_hub_is_not_told_again() {
     for mode in ["never", "start"] {
         let room = Room::new();
-        let _unity = Unity::of_project(&room, &["--quiet", "--dialect", "uloop"]);
+        let _unity = Unity::of_project(&room, &["--quiet", "--dialect", Package::without_a_journal().name]);
         let hub = Hub::start(&room);
         let mut client = open(&room, &[]);
         let call = running(&room, &mut client, "kept");

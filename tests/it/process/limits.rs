@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::client::{self, Client, Verdict};
 use super::unity::Unity;
-use super::{HOLDFAST, Room, SOON, until};
+use super::{PROGRAM, Room, SOON, until};
 
 /// Returns a command that runs holdfast under a limit set by the shell's `ulimit`.
 fn limited(room: &Room, limit: &str, words: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     client::environment(&mut command, room);
     command.env("HOLDFAST_LOG", "warn");
-    command.args(["-c", &format!(r#"ulimit {limit}; exec "$0" "$@""#), HOLDFAST]).args(words);
+    command.args(["-c", &format!(r#"ulimit {limit}; exec "$0" "$@""#), PROGRAM]).args(words);
     command
 }
 
@@ -141,7 +141,7 @@ fn doctor_says_that_the_state_folder_has_no_room_and_what_helps() {
 /// What `holdfast status` prints, on one line.
 #[cfg(target_os = "linux")]
 fn status(room: &Room) -> String {
-    let mut command = Command::new(HOLDFAST);
+    let mut command = Command::new(PROGRAM);
     client::environment(&mut command, room);
     let done = command.arg("status").stdin(Stdio::null()).output().expect("it runs");
     String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")

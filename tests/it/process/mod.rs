@@ -51,8 +51,8 @@ use holdfast_testkit::process::{proxy, system};
 use room::{GOES, Room, SOON, once_within, until};
 
 /// The binary under test.
-const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_holdfast");
 
-fn holdfast() -> &'static std::ffi::OsStr {
-    HOLDFAST.as_ref()
+fn program() -> &'static std::ffi::OsStr {
+    PROGRAM.as_ref()
 }

@@ -151,7 +151,7 @@ impl Opening {
     /// Starts the gateway. If the client declares roots, the gateway asks it for the project; otherwise the client's
     /// configuration names the project.
     fn start(&self, room: &Room) -> Client {
-        let mut command = Command::new(super::holdfast());
+        let mut command = Command::new(super::program());
         client::bare(&mut command, room);
         command.envs(ENVIRONMENT).current_dir("/");
         #[cfg(unix)]

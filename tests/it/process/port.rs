@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use holdfast_fake_unity::Package;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
@@ -301,7 +302,9 @@ fn what_was_asked_before_the_end_of_stdin_is_answered() {
 #[test]
 fn a_command_whose_hub_is_killed_ends_with_the_code_of_what_became_of_its_call() {
     // Its editor has no journal, or it has one.
-    for (dialect, code, says) in [("uloop", 4, "Outcome unknown"), ("holdfast", 0, "Runs")] {
+    for (dialect, code, says) in
+        [(Package::without_a_journal().name, 4, "Outcome unknown"), (Package::with_a_journal().name, 0, "Runs")]
+    {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
         let hub = Hub::start(&room);

@@ -1,5 +1,6 @@
 //! A gateway of one client that is killed, or ends, while the editor runs a call: the next gateway says what became of the call.
 
+use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 
 use super::client::{Client, Verdict};
@@ -64,7 +65,9 @@ fn left_records(room: &Room) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn what_a_killed_gateway_had_sent_is_told_by_the_next_one_and_not_sent_again() {
-    for (dialect, verdict) in [("holdfast", Verdict::Ok), ("uloop", Verdict::Unknown)] {
+    for (dialect, verdict) in
+        [(Package::with_a_journal().name, Verdict::Ok), (Package::without_a_journal().name, Verdict::Unknown)]
+    {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
         let mut client = open(&room);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
+use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
@@ -9,7 +10,9 @@ use super::hub::{Hub, flags, open};
 use super::unity::Unity;
 use super::{Room, until};
 
-const DIALECTS: [&str; 2] = ["uloop", "holdfast"];
+fn dialects() -> [&'static str; 2] {
+    [Package::without_a_journal().name, Package::with_a_journal().name]
+}
 
 /// The id of the newest call of `count`, and its record.
 fn newest(client: &mut Client) -> (String, Value) {
@@ -51,7 +54,7 @@ fn stuff(deaf: &mut Client, room: &Room) {
 
 #[test]
 fn the_result_of_a_call_whose_session_was_killed_is_given_to_the_next_one() {
-    for dialect in DIALECTS {
+    for dialect in dialects() {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
         let _hub = Hub::start(&room);
@@ -69,7 +72,7 @@ fn the_result_of_a_call_whose_session_was_killed_is_given_to_the_next_one() {
 /// Its answer is in the socket to it: the system took it, and nobody read it.
 #[test]
 fn the_result_of_a_call_is_given_while_its_session_stands_still_and_after_that_was_killed() {
-    for dialect in DIALECTS {
+    for dialect in dialects() {
         let room = Room::new();
         let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", dialect]);
         let hub = Hub::start(&room);

@@ -10,7 +10,7 @@ pub struct Room(room::Room);
 
 impl Room {
     pub fn new() -> Self {
-        Self(room::Room::of(super::holdfast()))
+        Self(room::Room::of(super::program()))
     }
 }
 

@@ -5,6 +5,7 @@ mod refused;
 
 use holdfast::protocol::dialect::{Annotations, EditorTool};
 use holdfast::protocol::mcp::{Catalogue, ClientProfile, ProtocolVersion, traits_of};
+use holdfast_fake_unity::PACKAGES;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -279,7 +280,7 @@ proptest! {
 
 #[tokio::test]
 async fn no_api_refuses_the_list_of_any_package() {
-    for dialect in ["uloop", "umcp", "turbokettle", "unity-mcp", "holdfast"] {
+    for dialect in PACKAGES.iter().map(|package| package.name) {
         let place = Place::new();
         let project = place.project("Castle");
         let unity =

@@ -17,7 +17,9 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::super::client::{Client, Verdict};
-use super::super::cycles::{Load, Words, is_wanted};
+use holdfast_fake_unity::{PACKAGES, Package};
+
+use super::super::cycles::{Load, is_wanted};
 use super::super::unity::Unity;
 use super::super::{Room, SOON, setting, shared, until};
 use super::{STILL, Scenario, has_left, open, open_calls};
@@ -135,7 +137,7 @@ struct Caller {
 /// Several clients of a hub, with their editor.
 struct Storm<'r> {
     room: &'r Room,
-    dialect: &'r str,
+    package: &'static Package,
     hub: Hub,
     unity: Unity,
     caller: Caller,
@@ -209,18 +211,18 @@ impl Caller {
 }
 
 impl<'r> Storm<'r> {
-    fn start(room: &'r Room, dialect: &'r str, sessions: u64) -> Self {
-        let (unity, hub) = (Self::unity(room, dialect), Hub::start(room));
+    fn start(room: &'r Room, package: &'static Package, sessions: u64) -> Self {
+        let (unity, hub) = (Self::unity(room, package), Hub::start(room));
         let (address, token) = (hub.address.clone(), hub.token.clone());
         let caller = Caller { address, token, path: path(room), keys: Arc::default() };
         caller.greet();
-        let session = |number| (open(room), Load::of(Words::of(dialect), (1 + number) * 1_000_000));
+        let session = |number| (open(room), Load::of(package, (1 + number) * 1_000_000));
         let sessions = (0..sessions).map(session).collect();
-        Self { room, dialect, hub, unity, caller, told: Vec::new(), sessions }
+        Self { room, package, hub, unity, caller, told: Vec::new(), sessions }
     }
 
-    fn unity(room: &Room, dialect: &str) -> Unity {
-        Unity::of_project(room, &["--quiet", "--dialect", dialect])
+    fn unity(room: &Room, package: &Package) -> Unity {
+        Unity::of_project(room, &["--quiet", "--dialect", package.name])
     }
 
     fn inflict(&mut self, fault: Fault) {
@@ -238,7 +240,7 @@ impl<'r> Storm<'r> {
         }
         if kills_editor {
             self.unity.kill();
-            self.unity = Self::unity(self.room, self.dialect);
+            self.unity = Self::unity(self.room, self.package);
         }
         if ends_hub {
             self.hub = Hub::with(self.room, &["--http", &self.caller.address]);
@@ -359,15 +361,15 @@ impl<'r> Storm<'r> {
     }
 }
 
-fn storm(dialect: &str, rounds: u64, sessions: u64) {
-    if !is_wanted(dialect) {
+fn storm(package: &'static Package, rounds: u64, sessions: u64) {
+    if !is_wanted(package.name) {
         return;
     }
     let name = if sessions == 0 { "http-kills" } else { "http-kills-beside-sessions" };
-    let mut scenario = Scenario::new(&format!("{name}-{dialect}"), &["H10", "H11"]);
+    let mut scenario = Scenario::new(&format!("{name}-{}", package.name), &["H10", "H11"]);
     let (clients, rounds) = (setting("SESSIONS", 4), setting("ROUNDS", if shared() { rounds / 2 } else { rounds }));
     let room = Room::new();
-    let mut storm = Storm::start(&room, dialect, sessions);
+    let mut storm = Storm::start(&room, package, sessions);
     let mut unknown = 0;
     for round in 0..rounds {
         let fault = Fault::of(round);
@@ -388,18 +390,18 @@ fn storm(dialect: &str, rounds: u64, sessions: u64) {
 
 #[test]
 fn clients_over_http_get_one_true_answer_each_while_hub_and_editor_are_killed_and_nothing_runs_twice() {
-    storm("uloop", 48, 0);
+    storm(PACKAGES[0], 48, 0);
 }
 
 #[test]
 fn clients_over_http_of_an_editor_with_a_journal_get_one_true_answer_each_while_both_are_killed() {
-    storm("holdfast", 24, 0);
+    storm(Package::that(|facts| facts.journal), 24, 0);
 }
 
 /// Sessions start a successor of a hub that is gone, without HTTP. The hub that is started again to serve HTTP takes over from it.
 #[test]
 fn clients_over_http_and_sessions_share_a_hub_that_is_killed_and_no_answer_is_lost() {
-    storm("uloop", 18, 2);
+    storm(PACKAGES[0], 18, 2);
 }
 
 /// What is checked above finds each of these.
@@ -407,7 +409,7 @@ fn clients_over_http_and_sessions_share_a_hub_that_is_killed_and_no_answer_is_lo
 fn a_proxy_that_repeats_a_post_and_answers_that_are_wrong_are_found_out() {
     let room = Room::new();
     let mut scenario = Scenario::new("http-planted", &["H10"]);
-    let mut storm = Storm::start(&room, "uloop", 0);
+    let mut storm = Storm::start(&room, PACKAGES[0], 0);
     storm.round(4, Fault::None, &mut scenario);
     let found = |told: &[Told]| judge(told, &runs(&room), Fault::None).0;
     assert_eq!(found(&storm.told), Vec::<String>::new());

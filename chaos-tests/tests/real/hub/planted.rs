@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 
 use chaos_tests::record::Record;
 use holdfast::protocol::hub::{NEWEST, OLDEST};
+use holdfast_fake_unity::PACKAGES;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -193,7 +194,7 @@ impl Believer {
 fn stopped(believes_the_file: bool) -> Vec<String> {
     let mut scenario = Scenario::new("hub-believed", &["H02"]);
     let room = Room::new();
-    let mut storm = Storm::start(&room, "uloop", 2);
+    let mut storm = Storm::start(&room, PACKAGES[0], 2);
     let mut believer = believes_the_file.then(|| Believer::attach(&room));
     storm.round(Fault::StopHub, &mut scenario);
     if let Some(believer) = &mut believer {

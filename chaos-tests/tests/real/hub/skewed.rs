@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, SessionRules};
+use holdfast_fake_unity::PACKAGES;
 use serde_json::{Value, json};
 
 use super::super::client::{self, Client};
-use super::super::cycles::{Load, Words};
+use super::super::cycles::Load;
 use super::super::{Room, until};
 use super::{Fault, Scenario, Storm};
 
@@ -85,9 +86,9 @@ fn a_newer_session_gets_a_newer_hub_and_the_older_sessions_lose_no_answer() {
     let mut scenario = Scenario::new("hub-upgrade", &["H09"]);
     let room = Room::new();
     let program = newer(&room);
-    let mut storm = Storm::start(&room, "uloop", 3);
+    let mut storm = Storm::start(&room, PACKAGES[0], 3);
     storm.load();
-    storm.sessions.push((open_with(&program, &room), Load::of(Words::of("uloop"), 9_000_000)));
+    storm.sessions.push((open_with(&program, &room), Load::of(PACKAGES[0], 9_000_000)));
     let mut hubs = 0.0;
     for round in 0..5 {
         if round > 0 {
@@ -120,7 +121,7 @@ fn a_newer_session_gets_a_newer_hub_and_the_older_sessions_lose_no_answer() {
 fn a_session_of_another_protocol_is_served_if_there_is_one_in_common_and_told_why_not_otherwise() {
     let mut scenario = Scenario::new("hub-protocols", &["H09"]);
     let room = Room::new();
-    let storm = Storm::start(&room, "uloop", 1);
+    let storm = Storm::start(&room, PACKAGES[0], 1);
     // A later program may say more of itself.
     let mut later = hello(OLDEST, NEWEST + 8);
     later["of_later"] = json!({"anything": true});

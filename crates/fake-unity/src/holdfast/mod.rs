@@ -16,14 +16,20 @@ pub(crate) mod tools;
 mod wire;
 pub(crate) mod world;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use holdfast_net::BoxFuture;
+use serde_json::Value;
 
 use super::config::FakeUnityConfig;
 use super::face::{Face, IfTaken, Link, Moment};
 use super::json::Object;
 use super::model::Editor;
+use super::observer::{self, Answered, Asked, Fate, Outcomes, Wire};
+use super::package::{COMPILE_ACT, Facts, Identity, Package, Port, Task, usual};
 use super::project::{OwnFile, Project, UNITY_VERSION};
 use super::push::{Hub, Message};
 use super::spec::Tool;
@@ -36,9 +42,94 @@ const PROTOCOL: u64 = 2;
 /// Version of the package: the same as the product's.
 const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The manifest of the package if the package is embedded in a project.
-const PACKAGE: &str = "Packages/dev.holdfast.unity/package.json";
+const EMBEDDED: &str = "Packages/dev.holdfast.unity/package.json";
 /// The instance file, in which the bridge publishes its port, process and state.
 const INSTANCE: &str = "Library/Holdfast/instance.json";
+
+pub(crate) static PACKAGE: Package = Package {
+    name: "holdfast",
+    title: "holdfast's own (`unity/`)",
+    compile_act: COMPILE_ACT,
+    facts: Facts {
+        manifest: ("dev.holdfast.unity", PACKAGE_VERSION),
+        port: Port::Record(INSTANCE, "port"),
+        // Eight calls beside one that is alone.
+        window: 9,
+        window_is_of_calls: true,
+        // A frame of 16 MiB, less its header of at most 4 KiB.
+        request_max_bytes: 16 * 1024 * 1024 - 4096,
+        repeatable: &["get-logs", "echo", "sleep", "big", "compile", "steps"],
+        greeting: ("\"method\":", &["holdfast/hello"]),
+        announces: |_| true,
+        shows_reloads: true,
+        journal: true,
+        compile_file: true,
+        heartbeat: true,
+        push: true,
+        withdraws: true,
+        says_success_apart: true,
+        identity: Identity::Proven,
+        progress: true,
+        other_names: &[
+            ("play-mode", &["control-play-mode", "start_game", "stop_game"]),
+            ("execute-csharp", &["execute-dynamic-code", "execute_code", "query"]),
+            ("editor-state", &["get-version", "get_project_info"]),
+            ("get-logs", &["read_console_logs"]),
+            ("execute-menu-item", &["execute_menu_item"]),
+        ],
+        ..Facts::USUAL
+    },
+    wire: Wire {
+        asked: |_, message| {
+            let method = observer::text(message.get("method"));
+            let is_call = method == "holdfast/call";
+            let sending = message.pointer("/params/callId").and_then(Value::as_str).filter(|_| is_call);
+            let tool = observer::text(message.pointer("/params/tool"));
+            Asked {
+                method: if sending.is_some() { tool } else { method },
+                id: observer::id_of(message),
+                sending: sending.map(str::to_owned),
+                is_call,
+            }
+        },
+        arguments: |message| message.pointer("/params/arguments").cloned().unwrap_or_default(),
+        answered: |message| {
+            let answered = observer::json_rpc_answer(message)?;
+            let member = |name: &str| answered.result.get(name).cloned().unwrap_or_default();
+            Some(Answered { result: member("value"), failed: member("isError") == true, ..answered })
+        },
+        listed: |result| observer::entries(result.get("tools")?),
+        outcomes: |result| {
+            let calls = result.get("outcomes").and_then(Value::as_array).into_iter().flatten();
+            let of = |call: &Value| (observer::text(call.get("callId")), fate(call));
+            Outcomes { journal: observer::text(result.get("nonce")), calls: calls.map(of).collect() }
+        },
+        is_unrun: |message| message.pointer("/error/data/ran") == Some(&Value::Bool(false)),
+        ..Wire::FRAMES
+    },
+    call: |task, text, version| match task {
+        // Half of them go on after a reload.
+        Task::Sleep(ms) if ms % 2 == 0 => usual(Task::Steps(ms / 100), text, version),
+        _ => usual(task, text, version),
+    },
+};
+
+/// Makes the package's side of an editor.
+pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
+    Arc::new(HoldfastFace::new(config))
+}
+
+/// What the journal says of a call.
+fn fate(call: &Value) -> Option<Fate> {
+    Some(match call.get("status").and_then(Value::as_str)? {
+        "queued" | "running" => Fate::Running,
+        "done" => Fate::Ended,
+        "notRun" => Fate::NotRun,
+        "interrupted" => Fate::Interrupted,
+        "forgotten" => Fate::Forgotten,
+        _ => return None,
+    })
+}
 
 /// The wire protocol of holdfast's package, from the editor's side.
 #[derive(Clone)]
@@ -193,7 +284,7 @@ impl Face for HoldfastFace {
             .text("version", PACKAGE_VERSION)
             .text("displayName", "Holdfast for Unity")
             .text("unity", "2022.3");
-        project.offer(PACKAGE, package.finish().as_bytes())
+        project.offer(EMBEDDED, package.finish().as_bytes())
     }
 
     fn process_began(&self, editor: &Editor) {

@@ -93,9 +93,11 @@ fn told(turn: &Turn) -> Begun {
 fn steps(turn: &Turn, [before, n, ms]: [u64; 3]) -> Begun {
     let turn = turn.clone();
     Begun::Later(Box::pin(async move {
+        turn.face.keep(turn.key, &format!("[{before},{n},{ms}]"));
         for done in before..n {
-            turn.face.keep(turn.key, &format!("[{done},{n},{ms}]"));
             tokio::time::sleep(Duration::from_millis(ms)).await;
+            // Kept before it is told: a reload between the two must not tell the step again.
+            turn.face.keep(turn.key, &format!("[{},{n},{ms}]", done + 1));
             // Exact: the numbers are far below 2^53.
             turn.progress((done + 1) as f64, n as f64, &format!("step {} of {n}", done + 1));
         }

@@ -111,14 +111,18 @@ async fn a_reload_can_change_the_port() {
 
 #[tokio::test]
 async fn if_the_port_is_taken_during_a_reload_each_package_does_what_it_does_and_says_so() {
-    for (config, moves) in [
-        (config(), true),
-        (version("1.0.0"), false),
-        (FakeUnityConfig { moves_port: true, ..version("1.0.0") }, true),
-        (FakeUnityConfig { dialect: FakeDialect::Umcp, ..config() }, false),
-        (FakeUnityConfig { dialect: FakeDialect::Holdfast, ..config() }, true),
-        (FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..config() }, false),
-    ] {
+    for (config, moves) in
+        [(config(), true), (version("1.0.0"), false), (FakeUnityConfig { moves_port: true, ..version("1.0.0") }, true)]
+            .into_iter()
+            .chain(PACKAGES[1..].iter().map(|package| {
+                let config = FakeUnityConfig { package, ..config() };
+                let if_taken = crate::packages::face(&config).if_taken();
+                (config, if_taken.behind > 0 || if_taken.then_any)
+            }))
+    {
+        if !crate::packages::face(&config).keeps_port() {
+            continue;
+        }
         let unity = start(config.clone()).await;
         let (mut events, port) = (unity.events(), unity.port().unwrap());
         unity.reload(SILENCE).await.unwrap();
@@ -139,7 +143,7 @@ async fn if_the_port_is_taken_during_a_reload_each_package_does_what_it_does_and
 
 #[tokio::test]
 async fn a_package_that_waits_for_its_port_gets_it_back() {
-    let unity = start(FakeUnityConfig { dialect: FakeDialect::Holdfast, ..config() }).await;
+    let unity = start(FakeUnityConfig { package: Package::that(|facts| facts.journal), ..config() }).await;
     let (mut events, port) = (unity.events(), unity.port().unwrap());
     unity.reload(SILENCE).await.unwrap();
     let thief = TcpListener::bind(("127.0.0.1", port)).await.unwrap();

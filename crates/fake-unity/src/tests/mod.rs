@@ -1,45 +1,40 @@
 //! Tests of the fake editor over real loopback sockets. Their client shares no code with the gateway's codecs.
 
-mod documented;
 mod domains;
-mod holdfast;
 mod process;
-mod turbokettle;
-mod umcp;
-mod unity_mcp;
 mod wire;
 
-use std::sync::Arc;
-use std::time::Duration;
+pub(crate) use std::sync::Arc;
+pub(crate) use std::time::Duration;
 
-use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::sync::broadcast;
+pub(crate) use serde_json::Value;
+pub(crate) use tokio::io::{AsyncReadExt, AsyncWriteExt};
+pub(crate) use tokio::net::TcpStream;
+pub(crate) use tokio::sync::broadcast;
 
-use super::*;
+pub(crate) use super::*;
 
 /// Longest wait for anything. Only a broken editor makes a test wait this long.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn within<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("in time")
 }
 
-fn config() -> FakeUnityConfig {
+pub(crate) fn config() -> FakeUnityConfig {
     FakeUnityConfig { tick: Duration::ZERO, ..FakeUnityConfig::default() }
 }
 
-fn version(text: &str) -> FakeUnityConfig {
+pub(crate) fn version(text: &str) -> FakeUnityConfig {
     FakeUnityConfig { package_version: text.parse().unwrap(), ..config() }
 }
 
-async fn start(config: FakeUnityConfig) -> FakeUnity {
+pub(crate) async fn start(config: FakeUnityConfig) -> FakeUnity {
     FakeUnity::start(config, Arc::new(AbortiveTcp::default())).await.unwrap()
 }
 
 /// Polls the counters until `what` returns true for them.
-async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) -> Stats {
+pub(crate) async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) -> Stats {
     within(async {
         loop {
             let stats = unity.stats();
@@ -52,7 +47,7 @@ async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) -> Stats {
     .await
 }
 
-async fn event(events: &mut broadcast::Receiver<Event>, what: impl Fn(&Event) -> bool) -> Event {
+pub(crate) async fn event(events: &mut broadcast::Receiver<Event>, what: impl Fn(&Event) -> bool) -> Event {
     within(async {
         loop {
             let event = events.recv().await.unwrap();
@@ -65,32 +60,32 @@ async fn event(events: &mut broadcast::Receiver<Event>, what: impl Fn(&Event) ->
 }
 
 /// A client on a raw socket.
-struct Client {
-    stream: TcpStream,
-    buffer: Vec<u8>,
+pub(crate) struct Client {
+    pub(crate) stream: TcpStream,
+    pub(crate) buffer: Vec<u8>,
 }
 
 impl Client {
-    async fn connect(port: u16) -> Self {
+    pub(crate) async fn connect(port: u16) -> Self {
         let stream = within(TcpStream::connect(("127.0.0.1", port))).await.unwrap();
         Self { stream, buffer: Vec::new() }
     }
 
-    async fn to(unity: &FakeUnity) -> Self {
+    pub(crate) async fn to(unity: &FakeUnity) -> Self {
         Self::connect(unity.port().unwrap()).await
     }
 
-    async fn send(&mut self, body: &str) {
+    pub(crate) async fn send(&mut self, body: &str) {
         let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
         within(self.stream.write_all(frame.as_bytes())).await.unwrap();
     }
 
-    async fn call(&mut self, id: &str, method: &str, params: &str) {
+    pub(crate) async fn call(&mut self, id: &str, method: &str, params: &str) {
         self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)).await;
     }
 
     /// Returns the next body, or how the connection ended (`Ok(None)`: an orderly close).
-    async fn next(&mut self) -> Result<Option<String>, std::io::ErrorKind> {
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, std::io::ErrorKind> {
         within(async {
             loop {
                 if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -115,16 +110,16 @@ impl Client {
         .await
     }
 
-    async fn text(&mut self) -> String {
+    pub(crate) async fn text(&mut self) -> String {
         self.next().await.unwrap().expect("a message")
     }
 
-    async fn json(&mut self) -> Value {
+    pub(crate) async fn json(&mut self) -> Value {
         serde_json::from_str(&self.text().await).unwrap()
     }
 
     /// Returns the next reply as it was written. Notifications before it are skipped.
-    async fn reply_text(&mut self) -> String {
+    pub(crate) async fn reply_text(&mut self) -> String {
         loop {
             let text = self.text().await;
             if !text.starts_with(r#"{"jsonrpc":"2.0","method":"#) {
@@ -133,11 +128,11 @@ impl Client {
         }
     }
 
-    async fn reply(&mut self) -> Value {
+    pub(crate) async fn reply(&mut self) -> Value {
         serde_json::from_str(&self.reply_text().await).unwrap()
     }
 
-    async fn result(&mut self, method: &str, params: &str) -> Value {
+    pub(crate) async fn result(&mut self, method: &str, params: &str) -> Value {
         self.call("\"r\"", method, params).await;
         let reply = self.reply().await;
         assert!(reply.get("error").is_none(), "{reply}");
@@ -145,7 +140,7 @@ impl Client {
     }
 
     /// Reads to the end of the connection and returns how it ended.
-    async fn ended(&mut self) -> Result<(), std::io::ErrorKind> {
+    pub(crate) async fn ended(&mut self) -> Result<(), std::io::ErrorKind> {
         loop {
             match self.next().await {
                 Ok(Some(_)) => {}
@@ -155,7 +150,7 @@ impl Client {
         }
     }
 
-    async fn tool_names(&mut self) -> Vec<String> {
+    pub(crate) async fn tool_names(&mut self) -> Vec<String> {
         let list = self.result("get-tool-details", r#"{"IncludeDevelopmentOnly":false}"#).await;
         list["Tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }

@@ -152,9 +152,9 @@ async fn flags_become_a_configuration() {
     assert_eq!(config.package_version, PackageVersion::new(0, 30, 1));
     assert!(config.push && config.tick.is_zero() && !config.result_file_bom);
     assert_eq!((config.shutdown_note, config.blocked_tools), (Some(true), vec!["run-tests".to_owned()]));
-    assert_eq!(config.dialect, FakeDialect::Uloop);
+    assert_eq!(config.package, PACKAGES[0]);
     let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
-    assert_eq!(other.dialect, FakeDialect::Holdfast);
+    assert_eq!(other.package.name, "holdfast");
     // With the same nonce, two processes would look like one, and the journal of the second would seem to contain all earlier
     // calls.
     let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();

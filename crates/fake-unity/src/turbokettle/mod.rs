@@ -8,6 +8,9 @@
 mod catalogue;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +18,15 @@ use bytes::BytesMut;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use holdfast_net::BoxFuture;
+use serde_json::{Value, json};
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
 use super::face::{Face, Link, Moment, Writer};
 use super::json::{self, Object, quoted};
 use super::model::Editor;
+use super::observer::{self, Answered, Asked, Wire};
+use super::package::{Call, Facts, Package, Port, Task, usual};
 use super::project::{OwnFile, Project, UNITY_VERSION};
 use super::spec::{Tool, ToolSpec};
 use super::tools::{self, Arguments, TEST_TOOLS};
@@ -29,7 +35,7 @@ use super::work::{NextPort, Order};
 use crate::limits::ACCEPT_POLL;
 
 /// The package's id.
-const PACKAGE: &str = "com.turbokettle.unity-mcp";
+const PACKAGE_ID: &str = "com.turbokettle.unity-mcp";
 /// The package's Git URL; the package is in no registry.
 const SOURCE: &str = "https://github.com/turbokettle/unity-mcp.git";
 /// The file in which the bridge announces its port and pid.
@@ -38,6 +44,89 @@ const INSTANCE: &str = "Library/MCPInstance.json";
 const NAMELESS: &str = "FakeProject";
 /// The top-level menus that every editor has.
 const MENUS: [&str; 7] = ["File/", "Edit/", "Assets/", "GameObject/", "Component/", "Window/", "Help/"];
+
+pub(crate) static PACKAGE: Package = Package {
+    name: "turbokettle",
+    title: "turbokettle/unity-mcp",
+    compile_act: "A refresh, with a reload behind its answer",
+    facts: Facts {
+        manifest: (PACKAGE_ID, SOURCE),
+        port: Port::Record(INSTANCE, "port"),
+        // One call on the main thread, and one beside it on the connection's thread.
+        window: 2,
+        parallel: &[
+            "ping",
+            "list_tools",
+            "read_console_logs",
+            "echo",
+            "sleep",
+            "big",
+            "fail",
+            "throw",
+            "runs",
+            "greet",
+        ],
+        // A line without a limit of its own.
+        request_max_bytes: usize::MAX,
+        repeatable: &["read_console_logs", "get_project_info"],
+        greeting: ("\"cmd\":", &["ping"]),
+        // The file of a bridge whose domain ends is deleted, and its process lives.
+        shows_reloads: true,
+        restarts_by_reload: true,
+        compile_tells: false,
+        tells_of_changes: false,
+        text_results: true,
+        says_success_apart: true,
+        adds_arguments: true,
+        console: Some("read_console_logs"),
+        other_names: &[
+            ("get_project_info", &["editor-state", "get-version"]),
+            ("read_console_logs", &["get-logs"]),
+            ("execute_menu_item", &["execute-menu-item"]),
+        ],
+        ..Facts::USUAL
+    },
+    wire: Wire {
+        length: observer::line,
+        asked: |_, message| {
+            let method = observer::text(message.get("cmd"));
+            let is_call = method == "invoke_tool";
+            let params: Value = serde_json::from_str(&observer::text(message.get("params"))).unwrap_or_default();
+            let method = if is_call { observer::text(params.get("tool")) } else { method };
+            Asked { method, id: observer::id_of(message), sending: None, is_call }
+        },
+        arguments: |message| {
+            let params: Value = serde_json::from_str(&observer::text(message.get("params"))).unwrap_or_default();
+            serde_json::from_str(&observer::text(params.get("arguments"))).unwrap_or_default()
+        },
+        answered: |message| {
+            let data = observer::text(message.get("data"));
+            let result: Value = serde_json::from_str(&data).unwrap_or(Value::String(data));
+            let says = |(name, value): (&String, &Value)| name.eq_ignore_ascii_case("success") && *value == false;
+            let failed = result.as_object().is_some_and(|members| members.iter().any(says));
+            Some(Answered { is_result: message.get("ok")?.as_bool()?, result, failed })
+        },
+        // Its own server adds the tool that waits for the editor.
+        listed: |result| {
+            let list: Value = serde_json::from_str(result.as_str()?).ok()?;
+            Some(observer::entries(list.get("tools")?)? + 1)
+        },
+        // No error is proof that nothing ran: a tool can write each of the package's own in the same place.
+        ..Wire::FRAMES
+    },
+    call: |task, text, version| match task {
+        Task::Logs => Call::repeatable("read_console_logs", json!({})),
+        // This tool only reads, but it needs the main thread, so a reload loses the call.
+        Task::Sleep(ms) if ms % 3 == 0 => Call::repeatable("get_project_info", json!({})),
+        Task::Compile => Call::of("execute_menu_item", json!({"path": "Assets/Refresh"})),
+        _ => usual(task, text, version),
+    },
+};
+
+/// Makes the package's side of an editor.
+pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
+    Arc::new(TurbokettleFace::new(config))
+}
 
 /// The wire protocol of turbokettle/unity-mcp, from the editor's side.
 #[derive(Clone)]
@@ -306,7 +395,7 @@ impl Face for TurbokettleFace {
     }
 
     fn install(&self, project: &Project) -> std::io::Result<()> {
-        project.install(PACKAGE, SOURCE)
+        project.install(PACKAGE_ID, SOURCE)
     }
 
     fn process_began(&self, _editor: &Editor) {}

@@ -1,16 +1,20 @@
-//! Simulates uLoopMCP v0.27 to v2.1.1, its branch with the push channel, and uMCP v0.1 to v0.26.4, which is the same package
-//! under its earlier name.
+//! Simulates uLoopMCP v0.27 to v2.1.1 and its branch with the push channel. [`umcp`](super::umcp) is the same package under its
+//! earlier name.
 
 pub(crate) mod catalogue;
 mod compile;
 mod lines;
 mod wire;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use holdfast_net::BoxFuture;
+use serde_json::Value;
 
 use super::config::FakeUnityConfig;
 use super::conformance::FIXTURES;
@@ -18,6 +22,8 @@ use super::events::Event;
 use super::face::{Face, IfTaken, Link, Moment};
 use super::json::{self, Object};
 use super::model::Editor;
+use super::observer::{self, Wire};
+use super::package::{COMPILE_ACT, Facts, Identity, Package, Port, usual};
 use super::project::{OwnFile, Project};
 use super::push::{self, Hub, Message};
 use super::spec::{Tool, ToolSpec};
@@ -28,7 +34,83 @@ use crate::package_version::PackageVersion;
 use lines::Lines;
 
 /// The file in which the package stores its port.
-const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
+pub(crate) const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
+
+pub(crate) static PACKAGE: Package = Package {
+    name: "uloop",
+    title: "uLoopMCP v0.27 to v2.1.1",
+    compile_act: COMPILE_ACT,
+    facts: Facts {
+        manifest: ("io.github.hatayama.uloopmcp", "2.1.1"),
+        port: Port::Settings(SETTINGS, "customPort"),
+        default_ports: &[8700],
+        versions: &[
+            PackageVersion::new(0, 30, 1),
+            PackageVersion::new(0, 65, 0),
+            PackageVersion::new(2, 0, 0),
+            PackageVersion::NEWEST,
+        ],
+        // A Content-Length frame of at most 1 MiB.
+        request_max_bytes: 1024 * 1024,
+        repeatable: &["get-logs", "find-game-objects", "get-hierarchy"],
+        greeting: ("\"method\":", &["set-client-name"]),
+        announces: PackageVersion::shutdown_note,
+        compile_file: true,
+        push: true,
+        other_names: &[
+            ("control-play-mode", &["play-mode", "start_game", "stop_game"]),
+            ("execute-dynamic-code", &["execute-csharp", "execute_code", "query"]),
+            ("get-version", &["editor-state", "get_project_info"]),
+            ("get-logs", &["read_console_logs"]),
+            ("execute-menu-item", &["execute_menu_item"]),
+        ],
+        identity: Identity::WithEachCall,
+        ..Facts::USUAL
+    },
+    wire: Wire { listed, is_unrun: |message| is_blocked(message) || is_refused(message), ..Wire::FRAMES },
+    call: usual,
+};
+
+/// Makes the package's side of an editor.
+pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
+    Arc::new(UloopFace::new(config))
+}
+
+/// Counts the tools of a list, which versions name differently; the first one has no name for it.
+pub(crate) fn listed(result: &Value) -> Option<usize> {
+    let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|name| result.get(name));
+    observer::entries(list.unwrap_or(result))
+}
+
+/// Whether the security settings of the project blocked a tool, from v0.24.0 on.
+pub(crate) fn is_blocked(message: &Value) -> bool {
+    let said = |at: &str| message.pointer(at).and_then(Value::as_str);
+    said("/error/data/type") == Some("security_blocked") && said("/error/data/command").is_some()
+}
+
+/// Whether the package refused a request itself. Only then the text stands in `message`: what a tool throws stands in the data.
+fn is_refused(message: &Value) -> bool {
+    let said = |at: &str| message.pointer(at).and_then(Value::as_str);
+    let is =
+        |text: &str, begins: &str, goes_on: &str| text.strip_prefix(begins).is_some_and(|rest| rest.contains(goes_on));
+    let Some(text) = said("/error/message").filter(|_| said("/error/data/type") == Some("internal_error")) else {
+        return false;
+    };
+    match said("/error/data/message") {
+        // From v0.32.0 on: wrong parameters. From v2.0.0 on: the request was for another editor.
+        Some("") => {
+            is(text, "Parameter type mismatch for tool '", "': ")
+                || text == "Connected Unity instance belongs to a different project."
+                || text == "Unity CLI Loop server session changed. Retry the command."
+                || text == "Fast project validation is unavailable. Restart Unity CLI Loop and retry."
+        }
+        // From v0.70.0 on.
+        Some("This tool has been disabled in project settings.") => {
+            is(text, "Tool '", "' is disabled. To enable it, go to ")
+        }
+        _ => false,
+    }
+}
 
 /// The wire protocol of the uLoop package, from the editor's side.
 #[derive(Clone)]
@@ -51,7 +133,7 @@ impl UloopFace {
             version: config.played(),
             timing: config.says_timing(),
             shutdown_note: config.says_shutdown(),
-            push: config.push.then(|| Hub::new(push::Uloop)),
+            push: config.push.then(|| Hub::new(push::Plain)),
             blocked: config.blocked_tools.clone(),
             test_tools: config.test_tools,
             conformance_tools: config.conformance_tools,

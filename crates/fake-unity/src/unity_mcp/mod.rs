@@ -8,11 +8,15 @@
 mod script;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use holdfast_net::BoxFuture;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -21,6 +25,8 @@ use super::events::Event;
 use super::face::{Face, IfTaken, Link, Moment, Reader};
 use super::json::Object;
 use super::model::Editor;
+use super::observer::{self, Asked, Wire};
+use super::package::{Call, Facts, Package, Port, Shape, Task, usual};
 use super::project::{OwnFile, Project};
 use super::spec::Tool;
 use super::work::Begun;
@@ -28,9 +34,78 @@ use wire::Head;
 
 /// The package's id, and its entry in the manifest, which is a path. The only other way to install the package is a copy in
 /// `Packages`.
-const PACKAGE: (&str, &str) = ("com.unity.mcp", "file:../unity-client");
+const PACKAGE_ID: (&str, &str) = ("com.unity.mcp", "file:../unity-client");
 /// How long the package's thread waits for the main thread.
 const WAIT: Duration = Duration::from_millis(100);
+
+pub(crate) static PACKAGE: Package = Package {
+    name: "unity-mcp",
+    title: "TSavo/Unity-MCP",
+    compile_act: "Play mode, with a reload behind the answer",
+    facts: Facts {
+        manifest: PACKAGE_ID,
+        port: Port::Told,
+        default_ports: &[8082, 8081],
+        shape: Shape::ConnectionEach,
+        request_max_bytes: 1024 * 1024,
+        repeatable: &["get_state", "start_game", "stop_game"],
+        greeting: ("/api/", &[]),
+        compile_reloads: false,
+        compile_tells: false,
+        heartbeat: true,
+        results: false,
+        fixed_list: true,
+        tells_of_changes: false,
+        sent_as: &[("query", "execute_code")],
+        console: None,
+        other_names: &[
+            ("start_game", &["play-mode", "control-play-mode"]),
+            ("stop_game", &["play-mode", "control-play-mode"]),
+            ("execute_code", &["execute-csharp", "execute-dynamic-code"]),
+            ("query", &["execute-csharp", "execute-dynamic-code"]),
+        ],
+        ..Facts::USUAL
+    },
+    wire: Wire {
+        length: observer::http,
+        asked: |frame, _| {
+            let head = String::from_utf8_lossy(frame);
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let (method, is_call) = match path.strip_prefix("/api/CodeExecution/") {
+                Some("execute-code") => ("execute_code", true),
+                Some("game-state") => ("get_state", true),
+                Some("start-game") => ("start_game", true),
+                Some("stop-game") => ("stop_game", true),
+                _ => (path, false),
+            };
+            Asked { method: method.to_owned(), is_call, ..Asked::default() }
+        },
+        // Code is the whole body, and every answer is a text that the package's own server interprets.
+        arguments: |_| Value::Null,
+        answered: |_| None,
+        ..Wire::FRAMES
+    },
+    call: |task, text, version| {
+        let code = |text: String| Call::of("execute_code", json!({"code": text}));
+        match task {
+            Task::Echo => code(format!("Debug.Log(\"{text}\")")),
+            Task::Count | Task::CountHeld => code(format!("count(\"{text}\")")),
+            Task::Look | Task::Logs => Call::repeatable("get_state", json!({})),
+            Task::Compile => Call::repeatable("start_game", json!({})),
+            Task::Fail => Call::repeatable("stop_game", json!({})),
+            Task::Big(bytes) => code("x".repeat(bytes as usize)),
+            Task::Unheard => usual(task, text, version),
+            Task::Sleep(_) | Task::Block(_) | Task::Throw | Task::Hold | Task::Steps(_) => {
+                code("find(\"Player\")".to_owned())
+            }
+        }
+    },
+};
+
+/// Makes the package's side of an editor.
+pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
+    Arc::new(UnityMcpFace::new(config))
+}
 
 /// The wire protocol of Unity-MCP's package, from the editor's side.
 pub(crate) struct UnityMcpFace {
@@ -229,7 +304,7 @@ impl Face for UnityMcpFace {
     }
 
     fn install(&self, project: &Project) -> std::io::Result<()> {
-        project.install(PACKAGE.0, PACKAGE.1)
+        project.install(PACKAGE_ID.0, PACKAGE_ID.1)
     }
 
     fn process_began(&self, _editor: &Editor) {}

@@ -5,13 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use holdfast::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
-use holdfast::protocol::dialect::Dialect;
-use holdfast::protocol::dialect::holdfast::Holdfast;
-use holdfast::protocol::dialect::turbokettle::Turbokettle;
-use holdfast::protocol::dialect::uloop::Uloop;
-use holdfast::protocol::dialect::umcp::Umcp;
-use holdfast::protocol::dialect::unity_mcp::UnityMcp;
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Shape;
 
 use super::run::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
@@ -46,33 +40,18 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
 /// Checks that a bridge never has more unanswered requests than its window. With a window of 1 the tool list and the greeting
 /// count too.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
-    let dialect: &dyn Dialect = match run.dialect {
-        FakeDialect::Uloop => &Uloop,
-        FakeDialect::Umcp => &Umcp,
-        FakeDialect::Holdfast => &Holdfast,
-        FakeDialect::Turbokettle => &Turbokettle,
-        FakeDialect::UnityMcp => &UnityMcp,
-    };
-    let window = dialect.properties().window;
-    // In our own package only the requests of calls count: its other requests do not use the window.
-    let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::run::is_of_a_call(id);
-    let parallel: &[&str] = match run.dialect {
-        FakeDialect::Turbokettle => {
-            &["ping", "list_tools", "read_console_logs", "echo", "sleep", "big", "fail", "throw"]
-        }
-        FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => &super::run::PARALLEL,
-    };
-    // Over HTTP a connection carries one request. So the requests of all connections are counted together, for the editor's one
-    // thread.
-    let whose = |connection: u64| if run.dialect == FakeDialect::UnityMcp { 0 } else { connection };
+    let facts = run.facts();
+    let counts = |id: &str| !facts.window_is_of_calls || super::run::is_of_a_call(id);
+    // If a connection carries one request, the requests of all connections are counted together, for the editor's one thread.
+    let whose = |connection: u64| if facts.shape == Shape::ConnectionEach { 0 } else { connection };
     let mut owed: BTreeMap<u64, BTreeMap<(u64, &str), &str>> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
             Event::FrameOut(connection, method, id) if counts(id) => {
                 let owed = owed.entry(whose(*connection)).or_default();
                 owed.insert((*connection, id), method);
-                verdict.look(owed.len() <= window, || format!("at {at:?} the editor owes {owed:?}"));
-                let alone = owed.values().filter(|tool| !parallel.contains(tool)).count();
+                verdict.look(owed.len() <= facts.window, || format!("at {at:?} the editor owes {owed:?}"));
+                let alone = owed.values().filter(|tool| !facts.parallel.contains(tool)).count();
                 verdict.look(alone <= 1, || format!("at {at:?} more than one wants to be alone: {owed:?}"));
             }
             Event::FrameIn(connection, id) => {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Facts;
 use serde_json::Value;
 
 use super::run::{Run, Verdict};
@@ -17,7 +17,7 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I19 grounded");
     let events: Vec<(Duration, &Event)> = run.events().collect();
     let reloads: Vec<Duration> =
-        events.iter().filter(|(_, event)| is_reload(run.dialect, event)).map(|(at, _)| *at).collect();
+        events.iter().filter(|(_, event)| is_reload(run.facts(), event)).map(|(at, _)| *at).collect();
     // When the current or last connection was dialled, and when the one before it was: a reload between the two may be reported
     // late.
     let (mut dialed, mut came, mut episode) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -51,14 +51,11 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// Whether the event shows that the editor reloaded. In turbokettle the bridge cannot be switched off: if it restarts on another
-/// port, the domain is another one.
-fn is_reload(dialect: FakeDialect, event: &Event) -> bool {
+/// Whether the event shows that the editor reloaded.
+fn is_reload(facts: &Facts, event: &Event) -> bool {
     match event {
         Event::Reloads => true,
-        Event::Injected(act) => {
-            dialect == FakeDialect::Turbokettle && (act.starts_with("Down") || act.starts_with("Rst"))
-        }
+        Event::Injected(act) => facts.restarts_by_reload && (act.starts_with("Down") || act.starts_with("Rst")),
         _ => false,
     }
 }

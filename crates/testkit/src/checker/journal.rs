@@ -7,7 +7,7 @@ use std::time::Duration;
 use holdfast::limits::{SENDINGS_MAX, UNRUN_MAX};
 
 use super::log::{self, Told};
-use super::run::{PARALLEL, Run, Verdict, call_of, text_of};
+use super::run::{Run, Verdict, call_of, text_of};
 use crate::history::{Begun, Event};
 
 /// The clocks of the two simulated machines may differ by one step of the simulation.
@@ -36,7 +36,9 @@ pub(super) fn kept(run: &Run<'_>) -> Verdict {
                 verdict.look(!old, || format!("at {at:?} {sending} began, of {connection}, fenced by {fence}"));
                 let was = denied.contains(sending.as_str());
                 verdict.look(!was, || format!("at {at:?} {sending} began, of which it was said that it will not run"));
-                verdict.look(PARALLEL.contains(&tool.as_str()) == *parallel, || format!("{tool} runs in another lane"));
+                verdict.look(run.facts().parallel.contains(&tool.as_str()) == *parallel, || {
+                    format!("{tool} runs in another lane")
+                });
                 if !parallel {
                     let free = alone.is_none_or(|other| other == sending);
                     verdict.look(free, || format!("at {at:?} {sending} began beside {alone:?}"));

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use holdfast::limits::LOG_FIELD_MAX_BYTES;
-use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
 use super::run::{Run, SLACK, Said, Verdict};
@@ -194,8 +193,8 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     for (call, told) in calls(run) {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
-        // In these dialects the outcome may also come from a file or a journal, after the loss of the connection.
-        let told_elsewhere = ask.tool == "compile" && matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Holdfast);
+        // The outcome may also come from a file or a journal, after the loss of the connection.
+        let told_elsewhere = ask.tool == "compile" && run.facts().compile_file;
         let frames = left.get(call).copied().unwrap_or(0).saturating_sub(spared.get(call).copied().unwrap_or(0));
         let good = match end {
             "not_executed" => frames == 0,
@@ -205,7 +204,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
                 !told.sent.is_empty() && (left || at + SLACK + SLACK >= *asked + run.patience_of(ask))
             }
             // The module `journal` has its own checker for these cases.
-            "outcome_unknown" if told_elsewhere || run.dialect == FakeDialect::Holdfast => !told.sent.is_empty(),
+            "outcome_unknown" if told_elsewhere || run.facts().journal => !told.sent.is_empty(),
             "outcome_unknown" => told
                 .sent
                 .iter()

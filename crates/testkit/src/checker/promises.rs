@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX};
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Shape;
 use holdfast_mcp_client::answer::Ran;
 use holdfast_mcp_client::session::Promise;
 use serde_json::Value;
@@ -168,15 +168,9 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
             _ => {}
         }
     }
-    // Counts every message that requests something, except the dialect's greetings. A connection that was cut may end within a
+    // Counts every message that requests something, except the package's greetings. A connection that was cut may end within a
     // name.
-    let (member, greetings): (&str, &[&str]) = match run.dialect {
-        FakeDialect::Uloop => ("\"method\":", &["set-client-name"]),
-        FakeDialect::Umcp => ("\"method\":", &["set-client-name", "setClientName", "ping"]),
-        FakeDialect::Holdfast => ("\"method\":", &["holdfast/hello"]),
-        FakeDialect::Turbokettle => ("\"cmd\":", &["ping"]),
-        FakeDialect::UnityMcp => ("/api/", &[]),
-    };
+    let (member, greetings) = run.facts().greeting;
     for part in heard.split(member).skip(1) {
         let method = part.split('"').nth(1).unwrap_or_default();
         let greets = greetings.iter().any(|greeting| greeting.starts_with(method));
@@ -191,7 +185,7 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
 pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();
-    if run.dialect == FakeDialect::UnityMcp {
+    if run.facts().shape == Shape::ConnectionEach {
         let mut asking = BTreeSet::new();
         for (at, event) in run.events() {
             match event {
@@ -230,7 +224,7 @@ pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
 /// I10: every answer belongs to its own call.
 pub(super) fn epoch_fence(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I10 epoch-fence");
-    if run.dialect == FakeDialect::UnityMcp {
+    if !run.facts().results {
         // This editor returns no results. Each of its answers contains the id of the call that it belongs to.
         let calls = log::calls(run);
         let own: BTreeMap<u64, &str> = calls.iter().filter_map(|(call, told)| Some((told.request?, *call))).collect();

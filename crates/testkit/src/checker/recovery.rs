@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use holdfast::limits::RETRY_UNLIKELY_MAX;
-use holdfast_fake_unity::FakeDialect;
 
 use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Ask, Event, History, field};
@@ -76,11 +75,11 @@ const REACHED: Duration = Duration::from_millis(2500);
 const COMEBACK: Duration = Duration::from_secs(15);
 
 /// Returns for how long after all faults had ended the gateway treated the editor itself as a foreign peer, whose port it does
-/// not dial for a while. This happens only with uMCP: its reader takes the parts of a divided line for separate messages, and
+/// not dial for a while. This happens only with a package whose reader takes the parts of a divided line for separate messages, and
 /// then refuses a greeting. Only a network fault that divides data causes it, because otherwise no line exceeds what the reader
 /// takes at once.
 fn left_in_peace(run: &Run<'_>) -> Duration {
-    if run.dialect != FakeDialect::Umcp {
+    if !run.facts().misreads_cuts {
         return Duration::ZERO;
     }
     let mut until = Duration::ZERO;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use holdfast::limits::{FLUSH_MAX, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::{Facts, Package};
 pub use holdfast_mcp_client::answer::Verdict as Said;
 use holdfast_mcp_client::session::Session;
 use serde::de::IgnoredAny;
@@ -62,7 +62,8 @@ pub(super) struct Run<'a> {
     /// The number of lines on stdout, including one that was cut because the client stopped reading.
     pub(super) lines: usize,
     pub(super) totals: Option<&'a BTreeMap<String, u64>>,
-    pub(super) dialect: FakeDialect,
+    /// The package of the editor.
+    pub(super) package: &'static Package,
     pub(super) input_closed: Option<Duration>,
 }
 
@@ -76,7 +77,7 @@ impl<'a> Run<'a> {
             session: Session::default(),
             lines: 0,
             totals: None,
-            dialect: FakeDialect::Uloop,
+            package: Default::default(),
             input_closed: None,
         };
         let closed = |entry: &Entry| (entry.what == Event::InputClosed).then_some(entry.at);
@@ -110,7 +111,7 @@ impl<'a> Run<'a> {
                     }
                 }
                 Event::Totals(totals) => run.totals = Some(totals),
-                Event::Speaks(dialect) => run.dialect = *dialect,
+                Event::Speaks(package) => run.package = package,
                 _ => {}
             }
         }
@@ -181,25 +182,19 @@ impl<'a> Run<'a> {
         self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
     }
 
-    /// Returns how often one call may be sent. Attempts that provably did not run have a separate bound.
+    /// What is expected of the editor.
+    pub(super) fn facts(&self) -> &'static Facts {
+        &self.package.facts
+    }
+
+    /// Returns how often one call may be sent. A journal may show that the call did not run in an attempt.
     pub(super) fn sendings_max(&self) -> u8 {
-        match self.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
-            // The journal may show that the call did not run in an attempt.
-            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
-        }
+        if self.facts().journal { SENDINGS_MAX + UNRUN_MAX } else { SENDINGS_MAX }
     }
 
     /// Whether the editor declares a tool read-only or idempotent.
     pub(super) fn repeatable(&self, tool: &str) -> bool {
-        let own: &[&str] = match self.dialect {
-            FakeDialect::Uloop => &["get-logs"],
-            FakeDialect::Umcp => &["get-logs", "getlogs"],
-            FakeDialect::Holdfast => &["get-logs", "echo", "sleep", "big", "compile", "steps"],
-            FakeDialect::Turbokettle => &["read_console_logs", "get_project_info"],
-            FakeDialect::UnityMcp => &["get_state", "start_game", "stop_game"],
-        };
-        own.contains(&tool)
+        self.facts().repeatable.contains(&tool)
     }
 
     pub(super) fn runs(&self, key: &str) -> u64 {
@@ -222,8 +217,6 @@ pub(super) fn answered_id(line: &str) -> Option<u64> {
     message.get("id").and_then(Value::as_u64).filter(|_| answers)
 }
 
-/// Tools that run in parallel with others.
-pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
 /// Length of a call's id. From the second attempt to send the call on, the attempt's number is appended.
 const CALL_LENGTH: usize = 36;
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Shape;
 
 use super::log::{self, Told};
 use super::run::{Run, Verdict, call_of};
@@ -52,7 +52,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
     let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), |_| true);
     let run = Run::of(&all);
     add(vec![promises::total(&run), log::discretion(&run)]);
-    if matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Umcp) {
+    if run.facts().window == 1 && run.facts().shape != Shape::ConnectionEach {
         add(vec![fair(&run, history)]);
     }
     verdicts.into_values().collect()
@@ -69,7 +69,7 @@ fn as_if_alone(seen: &History) -> Vec<Verdict> {
         recovery::recovery(&run, true),
         causes::grounded(&run),
     ];
-    if run.dialect == FakeDialect::Holdfast {
+    if run.facts().journal {
         verdicts.push(journal::told(&run));
     }
     verdicts
@@ -84,7 +84,7 @@ fn of_editor(its: &History) -> Vec<Verdict> {
         promises::one_connection(&run),
         log::connections(&run, true),
     ];
-    if run.dialect == FakeDialect::Holdfast {
+    if run.facts().journal {
         verdicts.push(journal::kept(&run));
     }
     verdicts

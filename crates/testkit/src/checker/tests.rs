@@ -1,5 +1,6 @@
 //! Tests each checker with a history that it must reject, and with a similar history that it must accept.
 
+use holdfast_fake_unity::Package;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -433,7 +434,7 @@ fn order_rejects_progress_that_falls_repeats_or_follows_the_answer() {
 
 #[test]
 fn over_http_one_connection_asks_and_an_answer_bears_its_calls_id() {
-    let speaks = || Event::Speaks(FakeDialect::UnityMcp);
+    let speaks = || Event::Speaks(Package::that(|facts| !facts.results));
     let out = |connection, tool: &str| Event::FrameOut(connection, tool.into(), format!("holdfast.{connection}"));
     let beside = vec![speaks(), Event::Dialed(1), Event::Dialed(2), Event::Dialed(3), out(3, "/ping")];
     assert_eq!(broken(beside.clone()), [""; 0], "one idle, one for the call, one that greets");

@@ -42,7 +42,14 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     transport: Transport::Stream,
     // `unity/Core/Tools/BuiltIn/CompileTool.cs`, `ConsoleTools.cs`.
-    roles: Roles { compile: &["compile"], console: &["get-logs"] },
+    roles: Roles {
+        compile: &["compile"],
+        console: &["get-logs"],
+        play_mode: &["play-mode"],
+        code: &["execute-csharp"],
+        editor_state: &["editor-state"],
+        menu_item: &["execute-menu-item"],
+    },
 };
 
 /// The dialect of our own package.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -536,5 +537,60 @@ fn only_the_refusal_of_a_message_that_was_not_read_belongs_to_the_only_open_call
     // A tool's own error, one that does not say that nothing ran, and one that names its request.
     for other in [refused(-32000, false, "null"), refused(-32700, true, "null"), refused(-32700, false, "\"x\"")] {
         assert!(unnamed(&other).is_none(), "{other}");
+    }
+}
+
+#[test]
+fn a_greeting_is_over_only_when_the_editor_takes_our_proof() {
+    let greets = |file: &File| file.conversation && file.vectors.iter().any(|vector| vector.kind() == "hello_result");
+    let file = files().into_iter().find(greets).unwrap();
+    let of_kind = |kind: &str| file.vectors.iter().find(|vector| vector.kind() == kind).unwrap();
+    let hello = hello(&file.environment, of_kind("hello"));
+    let first = of_kind("hello_result").text("body");
+    for (second, is_met) in [
+        (r#"{"proven":true}"#, true),
+        (r#"{"proven":false}"#, false),
+        ("{}", false),
+        ("true", false),
+        (r#"{"proven":1}"#, false),
+    ] {
+        let second = format!(r#"{{"id":"holdfast.2","result":{second}}}"#);
+        let greeted = Holdfast.check_greeting(&hello, &[reply(first), reply(&second)]);
+        assert_eq!(matches!(greeted, Ok(Greeted::Done(_))), is_met, "{second}: {greeted:?}");
+        assert_ne!(greeted, Ok(Greeted::NotYet), "there is nothing more to say");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_editor_is_known_by_whole_secrets(nonce in 31..34usize, token in 63..66usize) {
+        let all = files();
+        let file = all.iter().find(|file| file.vectors.iter().any(|vector| vector.kind() == "instance_file")).unwrap();
+        let token_told = "a".repeat(token);
+        let body = file.vectors[0].text("body").replace(NONCE, &"b".repeat(nonce));
+        let body = body.replace(file.environment["token"].as_str().unwrap(), &token_told);
+        let read = facts(&body, None);
+        prop_assert_eq!(read.expected.is_some(), (nonce, token) == (32, 64));
+        let logged = format!("{read:?}");
+        prop_assert!(!logged.contains(&token_told));
+    }
+
+    #[test]
+    fn a_push_line_bears_token_and_number_in_their_places(token in "t0k|[a-z]{0,3}", number: u64, name in "token|sequence|[a-z]{1,9}") {
+        let line = format!(r#"{{"type":"DOMAIN_RELOAD","{name}":"{token}","inner":{{"token":"t0k","sequence":1}}}}"#);
+        let bears = name == "token" && token == "t0k";
+        prop_assert_eq!(Holdfast.decode_push(line.as_bytes(), &Secret::new("t0k")).is_ok(), bears, "{}", line);
+        let line = format!(r#"{{"type":"DOMAIN_RELOAD","token":"t0k","a{name}":{number},"inner":{{"sequence":1}},"{name}":{number}}}"#);
+        let meant = (name == "sequence").then_some(number);
+        prop_assert_eq!(Holdfast.push_sequence(line.as_bytes()), meant, "{}", line);
+    }
+
+    #[test]
+    fn only_progress_is_progress(method in "holdfast/(progress|settled|state)|[a-z/]{0,12}", done in any::<f64>()) {
+        let call = "0f8fad5b-d9cb-469f-a165-70867728950e";
+        let params = serde_json::json!({ "callId": call, "progress": done, "state": "ready" });
+        let body = serde_json::json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
+        let is_progress = matches!(Holdfast.decode(body.as_bytes()), Ok(Inbound::Progress(_)));
+        prop_assert_eq!(is_progress, method == "holdfast/progress" && done.is_finite() && done >= 0.0, "{}", body);
     }
 }

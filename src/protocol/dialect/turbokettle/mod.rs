@@ -20,8 +20,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret,
-    Sending, Transport, WireId,
+    OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
+    Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
 use crate::protocol::framing::Framer;
@@ -38,7 +38,12 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     transport: Transport::Stream,
     // The only tool of the three that reads the console; none compiles.
-    roles: Roles { compile: &[], console: &["read_console_logs"] },
+    roles: Roles {
+        console: &["read_console_logs"],
+        editor_state: &["get_project_info"],
+        menu_item: &["execute_menu_item"],
+        ..Roles::NONE
+    },
 };
 
 /// The dialect of turbokettle/unity-mcp.
@@ -68,6 +73,22 @@ impl Dialect for Turbokettle {
 
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
         Some(false)
+    }
+
+    fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
+        said.starts_with(b"{\"id\":\"unknown\",\"ok\":false")
+            .then_some("the bridge of turbokettle/unity-mcp (--dialect turbokettle)")
+    }
+
+    /// Source: the package's README and `Server~/package.json`.
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        const SERVER: OwnServer = OwnServer {
+            of: "turbokettle/unity-mcp",
+            npm: &["@turbokettle/unity-mcp"],
+            files: &["server~/dist/index.js", "unity-mcp", "unity-mcp.cmd"],
+            within: &[],
+        };
+        Some(&SERVER)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{
-    AnswerBody, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, PackageTool,
+    AnswerBody, Dialect, EditorTool, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Order, PackageTool,
     PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
 };
 use super::Turbokettle;
@@ -55,18 +55,6 @@ fn the_size_limit_counts_the_whole_line() {
     let max = TURBOKETTLE_REQUEST_MAX_BYTES;
     assert_eq!(sized(max - overhead).unwrap().len(), max);
     assert_eq!(sized(max - overhead + 1), Err(EncodeError::TooLarge { bytes: max + 1, max }));
-}
-
-#[test]
-fn a_line_ends_at_its_end_and_nowhere_else() {
-    let call = PreparedCall::as_given(&raw("{\r\n \"a\" :\t\"\u{2028}\u{85}\" }"));
-    let line = encoded(&Order::Call { tool: "a\r\nb", call: &call, expected: None, progress: false }).unwrap();
-    let ends: Vec<usize> =
-        line.iter().enumerate().filter(|(_, byte)| b"\r\n".contains(byte)).map(|(at, _)| at).collect();
-    assert_eq!(ends, [line.len() - 1]);
-    let outer: Value = serde_json::from_slice(&line).unwrap();
-    let inner: Value = serde_json::from_str(outer["params"].as_str().unwrap()).unwrap();
-    assert_eq!((inner["tool"].as_str(), inner["arguments"].as_str()), (Some("a\r\nb"), Some(call.arguments.get())));
 }
 
 #[test]
@@ -403,6 +391,29 @@ proptest! {
         feed_reply(holding(json!({"tools": [{"name": "a", "parameterSchema": value.to_string()}]}).to_string()));
         feed_reply(holding(json!({"tools": [{"name": "a", "parameterSchema": json!({"properties": value}).to_string()}]}).to_string()));
         let _ = prepared("execute_menu_item", None, &value.to_string());
+    }
+
+    #[test]
+    fn only_a_pong_with_the_status_ok_greets_and_one_reply_decides(status in any_json(), ok: bool) {
+        let pong = json!({ "status": status }).to_string();
+        let (data, error) = if ok { (pong.as_str(), "") } else { ("", pong.as_str()) };
+        let line = json!({ "id": "holdfast.1", "ok": ok, "data": data, "error": error }).to_string();
+        let Ok(Inbound::Reply { reply, .. }) = Turbokettle.decode(line.as_bytes()) else { panic!("{line}") };
+        let greeted = Turbokettle.check_greeting(&Hello::default(), &[reply]);
+        prop_assert!(!matches!(greeted, Ok(Greeted::NotYet)));
+        prop_assert_eq!(greeted.is_ok(), ok && status == "ok");
+    }
+
+    #[test]
+    fn a_call_is_one_line_of_json_with_its_arguments_as_a_text(tool in "[a\r\n\"\u{2028}\u{85}]{0,6}", given in any_json()) {
+        let given = raw(format!("{{\r\n\"a\":{given}\r}}"));
+        let call = PreparedCall::as_given(&given);
+        let line = encoded(&Order::Call { tool: &tool, call: &call, expected: None, progress: true }).unwrap();
+        let ends: Vec<usize> = (0..line.len()).filter(|at| b"\r\n".contains(&line[*at])).collect();
+        prop_assert_eq!(ends, [line.len() - 1]);
+        let outer: Value = serde_json::from_slice(&line).unwrap();
+        let inner: Value = serde_json::from_str(outer["params"].as_str().unwrap()).unwrap();
+        prop_assert_eq!((inner["tool"].as_str(), inner["arguments"].as_str()), (Some(&*tool), Some(given.get())));
     }
 
     #[test]

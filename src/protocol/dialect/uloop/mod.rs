@@ -21,8 +21,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret,
-    Sending, Transport, WireId,
+    OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
+    Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -32,7 +32,14 @@ use crate::protocol::framing::content_length::ContentLength;
 const DEFAULT_PORT: u16 = 8700;
 
 /// The tools of all versions, also of those before v0.27, which [`umcp`](super::umcp) speaks.
-pub(super) const ROLES: Roles = Roles { compile: &["compile"], console: &["get-logs", "getlogs"] };
+pub(super) const ROLES: Roles = Roles {
+    compile: &["compile"],
+    console: &["get-logs", "getlogs"],
+    play_mode: &["control-play-mode"],
+    code: &["execute-dynamic-code"],
+    editor_state: &["get-version"],
+    menu_item: &["execute-menu-item"],
+};
 
 static PROPERTIES: Properties = Properties {
     window: 1,
@@ -76,6 +83,23 @@ impl Dialect for Uloop {
 
     fn moves_up(&self) -> u16 {
         project::MOVES_UP
+    }
+
+    fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
+        said.starts_with(b"Content-Length:")
+            .then_some("a bridge that speaks in frames (uLoopMCP since v0.27, or holdfast's own package)")
+    }
+
+    /// Sources: McpConstants.cs and ServerBundleCopier.cs of v0.5.0 to v2.1.1 (`TypeScriptServer~/dist/server.bundle.js`,
+    /// `Library/uLoopMCP/server.bundle.js`).
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        const SERVER: OwnServer = OwnServer {
+            of: "uLoopMCP (Unity CLI Loop) or uMCP",
+            npm: &[],
+            files: &["server.bundle.js"],
+            within: &["typescriptserver", "uloopmcp", "umcp"],
+        };
+        Some(&SERVER)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

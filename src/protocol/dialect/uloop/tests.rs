@@ -381,7 +381,11 @@ fn feed_reply(reply: Reply) {
             let _ = Uloop.prepare_call(&Sending::first(call, true), "compile", Some(tool), &arguments);
         }
     }
-    let _ = Uloop.read_answer(reply);
+    let result = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
+    let answer = Uloop.read_answer(reply).body;
+    if let Some(result) = result {
+        assert!(matches!(answer, AnswerBody::Json(json) if json.get() == result), "no byte of a result is touched");
+    }
 }
 
 proptest! {
@@ -410,5 +414,38 @@ proptest! {
         prop_assert_eq!(&sent["Own"], &serde_json::from_str::<Value>(&given.to_string()).unwrap()["Own"]);
         prop_assert_eq!(&sent["WaitForDomainReload"], &Value::Bool(true));
         let _ = Uloop.prepare_call(&Sending::first(call, true), "compile", Some(&tool), &raw(value.to_string()));
+    }
+
+    #[test]
+    fn only_a_compile_is_touched_and_followed_by_a_reload(value in any_json(), name in "compile|[a-z-]{0,9}") {
+        let given = raw(json!({ "Own": value }).to_string());
+        let call = CallId::from_random([7; 16]);
+        let ready = Uloop.prepare_call(&Sending::first(call, true), &name, None, &given);
+        prop_assert_eq!((ready.reload_follows, ready.recovery != Recovery::None), (name == "compile", name == "compile"));
+        prop_assert_eq!(ready.arguments.get(), given.get());
+    }
+
+    #[test]
+    fn a_call_names_its_editor_in_one_member_more(root in any::<String>(), tool in any::<String>()) {
+        let call = PreparedCall::as_given(&raw("{}"));
+        let told = Expected::Told { project_root: root.clone(), server_session_id: "s".to_owned() };
+        let members = |expected: Option<&Expected>| {
+            let order = Order::Call { tool: &tool, call: &call, expected, progress: false };
+            let frame = Uloop.encode(WireId { number: 9, call: None }, &order).unwrap();
+            let (_, body) = std::str::from_utf8(&frame).unwrap().split_once("\r\n\r\n").unwrap();
+            serde_json::from_str::<serde_json::Map<String, Value>>(body).unwrap()
+        };
+        let (mut with, without) = (members(Some(&told)), members(None));
+        let identity = with.remove("x-uloop").unwrap();
+        prop_assert_eq!(&identity["expectedProjectRoot"], &Value::from(root));
+        prop_assert_eq!((with.len(), with), (4, without));
+    }
+
+    #[test]
+    fn a_result_file_loses_the_projects_root_and_nothing_else(value in any_json(), name in "ProjectRoot|[A-Z][a-z]{0,9}") {
+        let file = format!("{{\"A\":1.50,{}:{value}}}", Value::from(name.as_str()));
+        let Some(Reply::Result(result)) = Uloop.read_result_file(file.as_bytes()) else { panic!("{file}") };
+        let left = if name == "ProjectRoot" { "{\"A\":1.50}" } else { file.as_str() };
+        prop_assert_eq!(result.get(), left);
     }
 }

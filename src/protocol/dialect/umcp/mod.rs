@@ -74,6 +74,11 @@ impl Dialect for Umcp {
         project::MOVES_UP
     }
 
+    fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
+        said.starts_with(b"{\"jsonrpc\":")
+            .then_some("a server that speaks JSON-RPC in lines (uMCP before v0.27 does: --dialect umcp)")
+    }
+
     fn framer(&self) -> Box<dyn Framer> {
         Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
     }

@@ -330,7 +330,11 @@ fn feed(bytes: &[u8]) {
     let said = [reply];
     let _ = Umcp.check_greeting(&hello(), &said);
     let [reply] = said;
-    let _ = Umcp.read_answer(reply);
+    let result = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
+    let answer = Umcp.read_answer(reply).body;
+    if let Some(result) = result {
+        assert!(matches!(answer, AnswerBody::Json(json) if json.get() == result), "no byte of a result is touched");
+    }
 }
 
 proptest! {
@@ -345,12 +349,30 @@ proptest! {
     }
 
     #[test]
-    fn every_line_is_ascii_and_means_what_was_given(text in any::<String>()) {
-        let line = call_line("t", &Value::from(vec![text.as_str()]).to_string());
+    fn every_line_is_ascii_and_means_what_was_given(text in any::<String>(), tool in any::<String>()) {
+        let line = call_line(&tool, &Value::from(vec![text.as_str()]).to_string());
         if let Ok(line) = line {
             prop_assert!(line.is_ascii() && line.matches('\n').count() == 1 && !line.contains('\r'));
             let sent: Value = serde_json::from_str(&line).unwrap();
-            prop_assert_eq!(sent["params"][0].as_str(), Some(text.as_str()));
+            prop_assert_eq!((sent["method"].as_str(), sent["params"][0].as_str()), (Some(&*tool), Some(&*text)));
         }
+    }
+
+    #[test]
+    fn only_a_compile_is_followed_by_a_reload(text in any::<String>(), name in "compile|[a-z]{0,9}") {
+        let given = raw(serde_json::json!({ "X": text }).to_string());
+        let call = CallId::from_random([7; 16]);
+        let ready = Umcp.prepare_call(&Sending::first(call, true), &name, None, &given);
+        let recovery = if name == "compile" { Recovery::Inferred } else { Recovery::None };
+        prop_assert_eq!((ready.reload_follows, ready.recovery), (name == "compile", recovery));
+    }
+
+    #[test]
+    fn no_version_of_the_package_speaks_lines_and_frames(version in "[0-9]{1,2}(\\.[0-9]{1,2}){0,3}[-a-z]{0,3}", new: bool) {
+        let id = if new { "io.github.hatayama.uloopmcp" } else { "io.github.hatayama.umcp" };
+        let manifest = serde_json::json!({"dependencies": {id: version}}).to_string();
+        let files: ProjectFiles = [("Packages/manifest.json", FileState::Content(manifest.into_bytes()))].into();
+        let (lines, frames) = (Umcp.read_project(&files), Uloop.read_project(&files));
+        prop_assert!(!(lines.installed && frames.installed && lines.package_version.is_some()), "{}", version);
     }
 }

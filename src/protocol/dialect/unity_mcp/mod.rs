@@ -23,8 +23,8 @@ use serde_json::value::RawValue;
 use super::members::Members;
 use super::{
     BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
-    Roles, Secret, Sending, Transport, WireId,
+    ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
+    PushEvent, Reply, Roles, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -33,13 +33,6 @@ use crate::protocol::framing::lines::Lines;
 /// The ports in the package's code: 8082, and 8081 in older commits.
 const DEFAULT_PORTS: &[u16] = &[8082, 8081];
 
-/// The port to which the editor posts its logs. The package's code fixes it, and it is the default of `AI_LOGGER_URL` in the
-/// package's own server.
-pub const LOGGER_PORT: u16 = 3030;
-
-/// The port of the HTTP API in the package's documents.
-pub const DOCUMENTED_PORT: u16 = 8080;
-
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: false,
@@ -47,8 +40,9 @@ static PROPERTIES: Properties = Properties {
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Http,
-    // Its `get_logs` are logs of calls and not Unity's console, which the package does not pass on.
-    roles: Roles::NONE,
+    // Its `get_logs` are logs of calls and not Unity's console, which the package does not pass on. `query` runs what
+    // `execute_code` runs.
+    roles: Roles { play_mode: &[names::START_GAME, "stop_game"], code: &["execute_code", "query"], ..Roles::NONE },
 };
 
 /// The dialect of Unity-MCP's editor package.
@@ -78,6 +72,23 @@ impl Dialect for UnityMcp {
 
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
         Some(false)
+    }
+
+    fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
+        let head = String::from_utf8_lossy(said).to_ascii_lowercase();
+        (head.starts_with("http/") && head.contains("server: mono-httpapi"))
+            .then_some("an HTTP server in a Unity Editor (TSavo/Unity-MCP has one: --dialect unity-mcp)")
+    }
+
+    /// Source: the package's `package.json` and README.
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        const SERVER: OwnServer = OwnServer {
+            of: "TSavo/Unity-MCP",
+            npm: &[],
+            files: &["dist/mcp-stdio-client.js", "dist/mcp-stdio-client/index.js"],
+            within: &[],
+        };
+        Some(&SERVER)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

@@ -1,5 +1,6 @@
 mod vectors;
 
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::super::{AnswerBody, FileState};
@@ -249,5 +250,70 @@ fn each_operation_has_a_log_and_what_the_gateway_answers_has_none() {
     for tool in listing.tools {
         let answered_here = UnityMcp.package_tool(&tool.name).is_some();
         assert_eq!(UnityMcp.log_prefix(&tool.name).is_none(), answered_here, "{}", tool.name);
+    }
+}
+
+const PATHS: [&str; 5] = [wire::PING, wire::EXECUTE, wire::STATE, wire::START, wire::STOP];
+
+/// What the package answers, with a piece cut out and another one put in.
+fn any_body() -> impl Strategy<Value = String> {
+    let said: Vec<String> = vectors::all()
+        .iter()
+        .filter(|vector| vector["direction"] == "from_editor")
+        .map(|vector| vector["body"].as_str().unwrap().to_owned())
+        .collect();
+    let piece =
+        prop::sample::select(vec!["", " ", "\"", "{}", "pong", "<h1>", "A task was canceled", "(simulated)", "true"]);
+    let places = (any::<prop::sample::Index>(), 0..8usize);
+    (prop::sample::select(said), piece, places).prop_map(|(said, piece, (at, cut))| {
+        let letters: Vec<char> = said.chars().collect();
+        let at = at.index(letters.len() + 1);
+        let (before, after) = (&letters[..at], &letters[(at + cut).min(letters.len())..]);
+        before.iter().copied().chain(piece.chars()).chain(after.iter().copied()).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn only_a_pong_greets_and_lists(path in prop::sample::select(&PATHS[..]), status in 200..600u16, body in any_body()) {
+        for status in [200, status] {
+            let said = [reply(path, status, &body)];
+            let pong = status == 200 && body.trim() == "pong";
+            prop_assert_eq!(UnityMcp.check_greeting(&Hello::default(), &said).is_ok(), pong, "{} {}", status, body);
+            prop_assert_eq!(matches!(UnityMcp.read_tools(&said[0], 0), ListStep::Tools(_)), pong, "{} {}", status, body);
+        }
+    }
+
+    #[test]
+    fn status_and_executed_and_complete_agree(path in prop::sample::select(&PATHS[..]), status in 200..600u16, body in any_body()) {
+        for status in [200, status] {
+            let answer = UnityMcp.read_answer(reply(path, status, &body));
+            let AnswerBody::Json(said) = &answer.body else { panic!("{answer:?}") };
+            let Ok(said) = serde_json::from_str::<Value>(said.get()) else { continue };
+            let word = said["status"].as_str().unwrap();
+            prop_assert_eq!((answer.is_error, said["log_id"].as_str()), (word == "error", Some(CALL)));
+            prop_assert!(!said["message"].as_str().unwrap().trim().is_empty());
+            let good = match word {
+                "success" => said["executed"] == true,
+                "timeout" => said["executed"].is_null() && said["is_complete"] == false,
+                other => other == "error",
+            };
+            prop_assert!(good && (status == 200 || word == "error" && said["executed"] != true), "{} {} {}", path, status, said);
+        }
+    }
+
+    #[test]
+    fn code_is_sent_as_it_was_written(code in any::<String>(), number: i32, name in "execute_code|query|get_state|st(art|op)_game|[a-z_]{0,9}") {
+        let arguments = serde_json::json!({ "code": code, "query": code, "n": number }).to_string();
+        let ready = prepared(&name, &arguments);
+        prop_assert_eq!((ready.reload_follows, ready.arguments.get()), (name == "start_game", arguments.as_str()));
+        let known = ["execute_code", "query", "get_state", "start_game", "stop_game"].contains(&name.as_str());
+        match encoded(&name, &arguments) {
+            Ok(ask) => {
+                let body = if ["execute_code", "query"].contains(&name.as_str()) { code.as_str() } else { "" };
+                prop_assert!(known && *ask.body == *body);
+            }
+            Err(why) => prop_assert!(!known && why == EncodeError::NotSpoken, "{} {:?}", name, why),
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use holdfast::core::calls::Surprises;
 use holdfast::limits::{EDITORS_SOUGHT_MAX, ROUTE_LOOK_EVERY, TOOLS_WAIT};
 use holdfast::platform::host::Host as _;
-use holdfast_fake_unity::FakeDialect;
+use holdfast_fake_unity::Package;
 use holdfast_mcp_client::answer::names;
 
 use super::*;
@@ -244,7 +244,7 @@ async fn a_name_that_means_different_tools_is_listed_for_each_editor_and_leads_t
 
 #[tokio::test(start_paused = true)]
 async fn the_argument_is_taken_out_before_the_call_is_sent() {
-    let change = |_, config| FakeUnityConfig { dialect: FakeDialect::Holdfast, ..config };
+    let change = |_, config| FakeUnityConfig { package: Package::that(|facts| facts.journal), ..config };
     let mut scene = Scene::with(Config::default(), 2, change).await;
     let given = json!({"object": "Cube", "HOLDFAST_EDITOR": "Forest", "at": [1.50, 2]});
     let text = scene.caller.client.ok("place", given).await;

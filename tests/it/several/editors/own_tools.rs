@@ -1,6 +1,7 @@
 //! The gateway's own tools, and the limit of the list.
 
 use super::*;
+use holdfast_fake_unity::Package;
 
 #[tokio::test(start_paused = true)]
 async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
@@ -21,7 +22,7 @@ async fn the_gateway_tools_speak_of_all_editors_or_of_the_one_that_is_named() {
     let castle = of(&told["editors"], "Castle");
     assert_eq!((&castle["ready"], &castle["own"], &castle["may_use"]), (&json!(true), &json!(false), &json!(true)));
     assert_eq!(castle["project"], scene.stage.project(0).display().to_string());
-    assert_eq!(castle["package"]["dialect"], "uloop");
+    assert_eq!(castle["package"]["dialect"], Package::without_a_journal().name);
     assert_eq!(castle["clients"], 2, "its owner and this session");
     assert_eq!(of(&told["closed"], "Forest")["project"], scene.stage.project(1).display().to_string());
     assert_eq!(told["editors"].as_array().unwrap().len(), 2, "{told:#}");
@@ -60,7 +61,7 @@ async fn known_projects_whose_editors_are_closed_are_told_of_from_their_files() 
     for nth in [1, 2] {
         let file = holdfast::storage::catalogue_file::CatalogueFile::new(
             &stage.project(nth),
-            "turbokettle",
+            Package::with_a_journal().name,
             Some("1.2.3".into()),
             Vec::new(),
         );

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::protocol::framing::http;
 
-fn all() -> Vec<Value> {
+pub(super) fn all() -> Vec<Value> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/unity-mcp");
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! The dialect of turbokettle/unity-mcp, tested with a simulated editor that shares no code with it.
+//! A package whose results are texts: its codec against its simulated editor, which share no code.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -6,19 +6,26 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_fake_unity::{AbortiveTcp, FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast_fake_unity::{AbortiveTcp, FakeUnity, FakeUnityConfig, Package};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use holdfast::protocol::dialect::turbokettle::Turbokettle;
 use holdfast::protocol::dialect::{
-    AnswerBody, Dialect as _, EditorTool, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFacts, Reply,
+    self, AnswerBody, Dialect, EditorTool, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFacts, Reply,
     Sending, WireId,
 };
 use holdfast::protocol::ids::CallId;
 use serde_json::value::RawValue;
 
 const INSTANCE: &str = "Library/MCPInstance.json";
+
+fn package() -> &'static Package {
+    Package::that(|facts| facts.text_results)
+}
+
+fn codec() -> &'static dyn Dialect {
+    dialect::named(package().name).unwrap()
+}
 
 /// Waits at most 20 s, which only a broken editor reaches.
 async fn within<T>(future: impl Future<Output = T>) -> T {
@@ -30,7 +37,7 @@ fn facts(folder: &Path) -> ProjectFacts {
         Ok(bytes) => (path, FileState::Content(bytes)),
         Err(_) => (path, FileState::Missing),
     };
-    Turbokettle.read_project(&Turbokettle.project_files().iter().map(|file| read(file.path)).collect())
+    codec().read_project(&codec().project_files().iter().map(|file| read(file.path)).collect())
 }
 
 /// The gateway's end of a connection, which uses nothing but the dialect.
@@ -43,14 +50,14 @@ impl Gateway {
     async fn ask(&mut self, order: &Order<'_>) -> Reply {
         self.number += 1;
         let call = matches!(order, Order::Call { .. }).then(|| CallId::from_random([9; 16]));
-        let line = Turbokettle.encode(WireId { number: self.number, call }, order).unwrap();
+        let line = codec().encode(WireId { number: self.number, call }, order).unwrap();
         within(self.stream.write_all(&line)).await.unwrap();
         let mut reply = String::new();
         within(self.stream.read_line(&mut reply)).await.unwrap();
-        let mut framer = Turbokettle.framer();
+        let mut framer = codec().framer();
         framer.push(reply.as_bytes());
         let frame = framer.next_frame().unwrap().unwrap();
-        match Turbokettle.decode(&frame).unwrap() {
+        match codec().decode(&frame).unwrap() {
             Inbound::Reply { number, reply } if number == self.number => reply,
             other => panic!("{other:?}"),
         }
@@ -60,9 +67,9 @@ impl Gateway {
         let sending = Sending::first(CallId::from_random([9; 16]), true);
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let tool = tools.iter().find(|tool| tool.name == name);
-        let call = Turbokettle.prepare_call(&sending, name, tool.map(AsRef::as_ref), &arguments);
+        let call = codec().prepare_call(&sending, name, tool.map(AsRef::as_ref), &arguments);
         let reply = self.ask(&Order::Call { tool: name, call: &call, expected: None, progress: false }).await;
-        let answer = Turbokettle.read_answer(reply);
+        let answer = codec().read_answer(reply);
         match answer.body {
             AnswerBody::Json(json) => (answer.is_error, json.get().to_owned()),
             AnswerBody::Text(text) => (answer.is_error, text),
@@ -75,7 +82,7 @@ impl Gateway {
 async fn the_dialect_finds_greets_lists_and_calls_the_face() {
     let folder = tempfile::tempdir().unwrap();
     let config = FakeUnityConfig {
-        dialect: FakeDialect::Turbokettle,
+        package: package(),
         pid: Some(4242),
         project: Some(folder.path().into()),
         tick: Duration::ZERO,
@@ -89,9 +96,9 @@ async fn the_dialect_finds_greets_lists_and_calls_the_face() {
     let mut gateway = Gateway { stream: BufReader::new(stream), number: 0 };
     let hello = Hello::default();
     let said = [gateway.ask(&Order::Greeting { hello: &hello, said: &[] }).await];
-    assert!(matches!(Turbokettle.check_greeting(&hello, &said), Ok(Greeted::Done(_))));
+    assert!(matches!(codec().check_greeting(&hello, &said), Ok(Greeted::Done(_))));
     let list = gateway.ask(&Order::ListTools { step: 0, development: false }).await;
-    let ListStep::Tools(listing) = Turbokettle.read_tools(&list, 0) else { panic!("{list:?}") };
+    let ListStep::Tools(listing) = codec().read_tools(&list, 0) else { panic!("{list:?}") };
     assert_eq!((listing.tools.len(), &listing.dropped), (unity.stats().tools + 1, &Vec::new()));
     let parallel = |name: &str| listing.tools.iter().find(|tool| tool.name == name).unwrap().parallel;
     assert!(parallel("echo") && parallel("read_console_logs") && !parallel("count") && !parallel("get_project_info"));

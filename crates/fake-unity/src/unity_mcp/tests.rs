@@ -1,9 +1,10 @@
 //! Tests of the simulated package of Unity-MCP: its literal answers, its single thread, and a main thread that may be too late.
 
-use super::*;
+use super::PACKAGE;
+use crate::tests::*;
 
 fn unity_mcp() -> FakeUnityConfig {
-    FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..config() }
+    FakeUnityConfig { package: &PACKAGE, ..config() }
 }
 
 fn vectors(file: &str) -> Vec<Value> {
@@ -156,4 +157,13 @@ async fn a_reload_cuts_what_is_under_way_and_comes_back_on_its_port() {
     exchange(&unity, &post("game-state", "")).await;
     let stats = unity.stats();
     assert_eq!((stats.lost, stats.playing), (1, false), "what waited is lost with its domain");
+}
+
+#[test]
+fn an_observer_reads_its_frames() {
+    let one = |method: &str, id: &str, is_call| (method.to_owned(), id.to_owned(), is_call);
+    let request = "POST /api/CodeExecution/execute-code HTTP/1.1\r\nContent-Length: 4\r\n\r\ncode";
+    assert_eq!(observer::read(&PACKAGE, request), one("execute_code", "", true));
+    let ping = "GET /ping HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(observer::read(&PACKAGE, ping), one("/ping", "", false));
 }

@@ -90,7 +90,7 @@ async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
     };
     let setup = Setup { blocked: vec!["guarded".to_owned()], test_tools: true, fixed: Some(fixed), ..Setup::default() };
     let face = HoldfastFace::with(setup);
-    let config = FakeUnityConfig { dialect: FakeDialect::Holdfast, pid: Some(4242), project, ..config() };
+    let config = FakeUnityConfig { package: &PACKAGE, pid: Some(4242), project, ..config() };
     FakeUnity::start_with(config, Arc::new(AbortiveTcp::default()), Arc::new(face)).await.unwrap()
 }
 

@@ -1,5 +1,6 @@
 //! Our package's uLoopMCP protocol, used by the gateway, and by a client that does what uLoopMCP's own server does.
 
+use holdfast::protocol::dialect;
 use serde_json::json;
 
 use super::stage::{Stage, on_both, words};
@@ -8,9 +9,9 @@ use super::{Verdict, until};
 
 #[test]
 fn a_gateway_that_speaks_uloop_calls_our_package_and_comes_back_after_reloads() {
-    on_both("uloop", &["U01", "U09", "R07"], |runtime, scenario| {
+    on_both("legacy", &["U01", "U09", "R07"], |runtime, scenario| {
         let mut stage = Stage::with_gateway(runtime, &["--unproven"], |port| {
-            words(["--dialect", "uloop", "--port", &port.to_string()])
+            words(["--dialect", dialect::FALLBACK[0].name(), "--port", &port.to_string()])
         });
         for (tool, verdict) in
             [("fail", Verdict::ToolError), ("throw", Verdict::ToolError), ("get-hierarchy", Verdict::Ok)]
@@ -42,7 +43,7 @@ fn a_gateway_that_speaks_uloop_calls_our_package_and_comes_back_after_reloads() 
 
 #[test]
 fn a_client_of_uloops_own_kind_is_served_told_of_changes_and_of_the_end() {
-    on_both("uloop-client", &["R07"], |runtime, scenario| {
+    on_both("legacy-client", &["R07"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &["--unproven"]);
         let mut client = Wire::connect(stage.unity.port);
         let pong = client.ask("ping", &json!({"Message": "hello"}));

@@ -1,10 +1,11 @@
 //! Tests of the simulated uMCP against the literal messages in `tests/vectors/umcp/`, and of the faults of its line reader.
 
-use super::documented::timeless;
-use super::*;
+use super::PACKAGE;
+use crate::tests::*;
+use crate::uloop::tests::timeless;
 
 fn umcp(version: &str) -> FakeUnityConfig {
-    FakeUnityConfig { dialect: FakeDialect::Umcp, package_version: version.parse().unwrap(), ..config() }
+    FakeUnityConfig { package: &PACKAGE, package_version: version.parse().unwrap(), ..config() }
 }
 
 /// A client that sends and reads lines.
@@ -116,4 +117,11 @@ async fn an_old_package_is_entered_under_its_old_name() {
         assert_eq!(manifest["dependencies"][package], version);
         drop(unity);
     }
+}
+
+#[test]
+fn an_observer_reads_its_frames() {
+    let one = |method: &str, id: &str, is_call| (method.to_owned(), id.to_owned(), is_call);
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"count\",\"params\":{}}\n";
+    assert_eq!(observer::read(&PACKAGE, line), one("count", "7", false));
 }

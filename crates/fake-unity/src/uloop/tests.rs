@@ -1,7 +1,7 @@
 //! Tests the messages of the simulated uLoop package against literal examples from the protocol's description (read from
 //! hatayama/uLoopMCP v0.30.1, v2.1.1 and pull request 239, or observed between a client and the package).
 
-use super::*;
+use crate::tests::*;
 
 /// Replaces the values of `description` and `Description`, because the simulation has texts of its own there.
 fn without_words(json: &str) -> String {
@@ -74,7 +74,7 @@ async fn results_carry_timing_then_nothing_then_the_version() {
 }
 
 /// Replaces timestamps such as `2025-07-22T21:34:56.789` by `<time>`.
-pub(super) fn timeless(text: &str) -> String {
+pub(crate) fn timeless(text: &str) -> String {
     let mut parts = text.split("\"2025-07-22T");
     let mut result = parts.next().unwrap().to_owned();
     for part in parts {

@@ -15,7 +15,7 @@ use holdfast::limits::{EDITOR_MESSAGE_MAX_BYTES, PATIENCE_MARGIN};
 use holdfast::net::{BoxStream, Listener, Net as _};
 use holdfast::platform::host::Owner;
 use holdfast::protocol::dialect;
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Package, Shape};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::{JoinHandle, JoinSet};
@@ -25,10 +25,15 @@ use tokio::time::{Instant, sleep};
 const RAN: &str = "{ \"success\": false, \"error\": \"Error executing code: One or more errors occurred. (A task was canceled.)\", \
                    \"logs\": [\"Error executing code\"], \"executionTime\": 0 }";
 
+/// The package whose editor is asked on a connection for each request.
+fn package() -> &'static Package {
+    Package::that(|facts| facts.shape == Shape::ConnectionEach)
+}
+
 fn setup() -> Setup {
     let config = Config {
         ports: vec![(PORT, PortSource::Flag)],
-        dialects: dialect::UNITY_MCP,
+        dialects: dialect::only(package().name),
         seed: Some(7),
         ..Config::default()
     };
@@ -44,7 +49,7 @@ async fn opened(setup: Setup) -> Gateway {
 
 async fn with_editor() -> (Gateway, FakeUnity) {
     let setup = setup();
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let unity = unity(&setup.net, FakeUnityConfig { package: package(), ..editor() }).await;
     (opened(setup).await, unity)
 }
 
@@ -131,7 +136,7 @@ const HASTY: Duration = Duration::from_secs(10);
 #[tokio::test(start_paused = true)]
 async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client_ends_waiting() {
     let setup = setup();
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let unity = unity(&setup.net, FakeUnityConfig { package: package(), ..editor() }).await;
     let mut it = with_hasty_client(setup).await;
     unity.freeze();
     // The call's connection is established, but the editor is greeted first, on another connection, and does not answer.
@@ -167,7 +172,7 @@ async fn a_call_whose_connection_never_stood_was_not_sent_when_its_client_ends_w
     let mut setup = setup();
     // The call's answer is due while the connect may still succeed.
     setup.config.patience = Some(PATIENCE_MARGIN + Duration::from_millis(1500));
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let unity = unity(&setup.net, FakeUnityConfig { package: package(), ..editor() }).await;
     let mut it = opened(setup).await;
     it.net.hold_connects(true);
     let id = it.client.call("execute_code", count("never")).await;

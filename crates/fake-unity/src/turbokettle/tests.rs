@@ -5,13 +5,14 @@ use std::path::Path;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::*;
+use super::PACKAGE;
+use crate::tests::*;
 
 const INSTANCE: &str = "Library/MCPInstance.json";
 const SILENCE: Duration = Duration::from_millis(150);
 
 fn spoken(config: FakeUnityConfig) -> FakeUnityConfig {
-    FakeUnityConfig { dialect: FakeDialect::Turbokettle, ..config }
+    FakeUnityConfig { package: &PACKAGE, ..config }
 }
 
 fn at(folder: &Path) -> FakeUnityConfig {
@@ -238,4 +239,12 @@ async fn a_connection_is_open_before_it_is_looked_at() {
         }
     }
     panic!("of 100 connections none had to wait for a look");
+}
+
+#[test]
+fn an_observer_reads_its_frames() {
+    let one = |method: &str, id: &str, is_call| (method.to_owned(), id.to_owned(), is_call);
+    let line = "{\"id\":\"c.7\",\"cmd\":\"invoke_tool\",\"params\":\"{\\\"tool\\\":\\\"count\\\"}\"}\n";
+    assert_eq!(observer::read(&PACKAGE, line), one("count", "c.7", true));
+    assert_eq!(observer::read(&PACKAGE, "{\"id\":\"h.1\",\"cmd\":\"ping\"}\n"), one("ping", "h.1", false));
 }

@@ -8,8 +8,9 @@ mod reload;
 mod vectors;
 mod world;
 
-use super::*;
-use crate::holdfast::proof;
+use super::PACKAGE;
+use super::proof;
+pub(super) use crate::tests::*;
 
 const GATEWAY: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const CHALLENGE: &str = "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf";
@@ -28,7 +29,7 @@ impl Editor {
     async fn with(config: FakeUnityConfig) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Some(folder.path().into());
-        let unity = start(FakeUnityConfig { dialect: FakeDialect::Holdfast, project, ..config }).await;
+        let unity = start(FakeUnityConfig { package: &PACKAGE, project, ..config }).await;
         Self { unity, folder }
     }
 

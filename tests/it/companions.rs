@@ -21,16 +21,21 @@ use holdfast::limits::{
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::Pattern;
-use holdfast::services::unity_mcp::Companions;
-use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast::services::companions::Companions;
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Package, Shape};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep};
 
+/// The package whose editor is asked on a connection for each request.
+fn package() -> &'static Package {
+    Package::that(|facts| facts.shape == Shape::ConnectionEach)
+}
+
 fn setup() -> Setup {
     let config = Config {
         ports: vec![(PORT, PortSource::Flag)],
-        dialects: dialect::UNITY_MCP,
+        dialects: dialect::only(package().name),
         seed: Some(7),
         ..Config::default()
     };
@@ -45,7 +50,7 @@ async fn opened(setup: Setup) -> Gateway {
 }
 
 async fn with_editor(setup: Setup) -> (Gateway, FakeUnity) {
-    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let unity = unity(&setup.net, FakeUnityConfig { package: package(), ..editor() }).await;
     (opened(setup).await, unity)
 }
 
