@@ -1,5 +1,5 @@
 //! Simulates uMCP v0.1 to v0.26.4, as uLoopMCP was called before v0.27. It is the same package, so most of it is in
-//! [`uloop`](super::uloop).
+//! [`uloop`].
 
 #[cfg(test)]
 mod tests;
