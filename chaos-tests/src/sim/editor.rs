@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::platform::host::{Host as _, Liveness, Owner};
-use holdfast_fake_unity::{self as fake_unity, FakeUnity, FakeUnityConfig, Machine};
+use holdfast_fake_unity::{self as fake_unity, FakeUnity, FakeUnityConfig, Machine, Port};
 use holdfast_testkit::host::MemoryHost;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{broadcast, mpsc, watch};
@@ -380,12 +380,25 @@ impl Running {
         self.spoilt = Some((path, [good, bad]));
     }
 
-    /// Undoes `spoil`, unless the editor has written the file since then.
+    /// Undoes `spoil`, unless the editor has written the file since then. In the user's settings the port is the editor's own
+    /// again, as if the user had set it: some versions do not write there which port they took.
     fn restore(&mut self) {
-        if let Some((path, [good, bad])) = self.spoilt.take()
-            && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
-        {
-            let _ = self.of.host.write(&path, &good);
+        let Some((path, member)) = self.of.plan.package.facts.port.file() else { return };
+        let path = self.project().join(path);
+        let now = self.of.host.read(&path, usize::MAX).unwrap_or_default();
+        let mut wanted = match self.spoilt.take() {
+            Some((_, [good, bad])) if bad == now => good,
+            _ => now.clone(),
+        };
+        if let (Port::Settings(..), Some(unity)) = (self.of.plan.package.facts.port, &self.unity) {
+            let read: Option<serde_json::Map<_, _>> = serde_json::from_slice(&wanted).ok();
+            let mut settings = serde_json::Value::from(read.unwrap_or_default());
+            settings[member] = unity.stats().port.unwrap_or(self.port).into();
+            wanted = settings.to_string().into_bytes();
+        }
+        // Written also if nothing differs: a user who saves the settings makes news of them.
+        if wanted != now || matches!(self.of.plan.package.facts.port, Port::Settings(..)) {
+            let _ = self.of.host.write(&path, &wanted);
         }
     }
 
