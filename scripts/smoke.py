@@ -339,7 +339,7 @@ def packages(program):
 
 # Wine does not tell the owner of a listening port, and the editors of these packages do not identify themselves, so no call is
 # made.
-NOT_UNDER_WINE = ["umcp", "turbokettle"]
+NOT_UNDER_WINE = ["umcp", "turbokettle", "toy"]
 
 
 def demo(dialect):
