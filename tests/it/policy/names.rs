@@ -1,7 +1,7 @@
 //! A rule binds a tool under each name that it has in any package, through the program: every package, with deny and with allow.
 
 use crate::binary::{Done, Place, Server, Unity, text, words};
-use holdfast_fake_unity::{PACKAGES, Package, Port};
+use holdfast_fake_unity::{PACKAGES, Package, PackageVersion, Port};
 use serde_json::{Value, json};
 
 /// A tool of a package, arguments of a call, and names that such a tool has elsewhere, as rules with and without wildcards.
@@ -13,7 +13,6 @@ struct Known {
 
 fn known(package: &Package) -> Vec<Known> {
     let known = |(tool, others): &(&'static str, &'static [&'static str])| {
-        // A tool of this package may have such a name too; then no rule can tell the two apart.
         let mut elsewhere: Vec<String> = others.iter().map(|name| (*name).to_owned()).collect();
         let (front, back) = others[0].split_at(others[0].len() / 2);
         elsewhere.extend([format!("{front}*"), format!("*{back}"), format!("{}?{}", &front[..front.len() - 1], back)]);
@@ -42,10 +41,15 @@ struct Stage {
 
 impl Stage {
     async fn of(package: &Package) -> Self {
-        let dialect = package.name;
+        Self::with(package, package.newest()).await
+    }
+
+    async fn with(package: &Package, version: PackageVersion) -> Self {
+        let (dialect, version) = (package.name, version.to_string());
         let place = Place::new();
         let project = place.path("Castle");
-        let unity = Unity::start(&place, &["--project", text(&project), "--dialect", dialect]).await;
+        let editor = ["--project", text(&project), "--dialect", dialect, "--package-version", &version];
+        let unity = Unity::start(&place, &editor).await;
         let mut flags: Vec<String> = ["--project", text(&project), "--dialect", dialect].map(str::to_owned).into();
         if !matches!(package.facts.port, Port::Record(..)) {
             flags.extend(["--port".to_owned(), unity.at()]);
@@ -62,6 +66,29 @@ impl Stage {
     }
 }
 
+/// Returns editors of a package, each with its tools that other packages have under other names: the newest version, and older ones
+/// for the tools that it has no longer.
+async fn editors(package: &Package) -> Vec<(Stage, Vec<Known>)> {
+    let (mut missing, mut editors) = (known(package), Vec::new());
+    let older = package.facts.versions.iter().rev().skip(1).copied();
+    for version in std::iter::once(package.newest()).chain(older) {
+        if missing.is_empty() {
+            break;
+        }
+        let mut stage = Stage::with(package, version).await;
+        stage.flags.push("--development".to_owned());
+        let tools = stage.run(&["tools", "--json"]).await.json();
+        let tools = tools["tools"].as_array().expect("a list");
+        let (listed, others) =
+            missing.into_iter().partition(|known: &Known| tools.iter().any(|tool| tool["name"] == known.tool));
+        missing = others;
+        editors.push((stage, listed));
+    }
+    let missing: Vec<&str> = missing.iter().map(|known| known.tool).collect();
+    assert!(missing.is_empty(), "no version of {} lists {missing:?}", package.name);
+    editors
+}
+
 /// A package with a tool `execute_menu_item`.
 fn with_menu_item() -> &'static Package {
     Package::that(|facts| facts.other_names.iter().any(|(tool, _)| *tool == "execute_menu_item"))
@@ -74,49 +101,45 @@ fn is_refused(done: &Done) -> bool {
 #[tokio::test]
 async fn a_rule_that_refuses_binds_a_tool_under_its_names_in_every_package() {
     for package in PACKAGES {
-        let (dialect, stage) = (package.name, Stage::of(package).await);
-        let tools = stage.run(&["tools", "--json"]).await.json();
-        let listed = |name: &str| tools["tools"].as_array().expect("a list").iter().any(|one| one["name"] == *name);
-        for Known { tool, arguments, elsewhere } in known(package).iter().filter(|known| listed(known.tool)) {
-            let called = stage.run(&["call", tool, arguments]).await;
-            assert!(!is_refused(&called) && called.code != Some(2), "{dialect} {tool}: {called:?}");
-            for rule in elsewhere.iter().map(String::as_str).chain([*tool]) {
-                let denied = stage.run(&["call", tool, arguments, "--deny", rule]).await;
-                assert!(is_refused(&denied), "{dialect} {tool} --deny {rule}: {denied:?}");
-                assert!(denied.err.contains(&format!("deny \"{rule}\" (--deny")), "{denied:?}");
+        for (stage, tools) in editors(package).await {
+            for Known { tool, arguments, elsewhere } in tools {
+                let about = format!("{} {tool}", package.name);
+                let called = stage.run(&["call", tool, &arguments]).await;
+                assert!(!is_refused(&called) && called.code != Some(2), "{about}: {called:?}");
+                for rule in elsewhere.iter().map(String::as_str).chain([tool]) {
+                    let denied = stage.run(&["call", tool, &arguments, "--deny", rule]).await;
+                    assert!(is_refused(&denied), "{about} --deny {rule}: {denied:?}");
+                    assert!(denied.err.contains(&format!("deny \"{rule}\" (--deny")), "{denied:?}");
+                }
+                // What is hidden is refused by the same rules.
+                let rule = elsewhere[0].as_str();
+                let listed = stage.run(&["tools", "--json", "--hide-denied", "--deny", rule]).await.json();
+                let has = |list: &str, member: &str| {
+                    listed[list].as_array().expect("a list").iter().any(|one| one[member] == *tool)
+                };
+                assert!(has("hidden", "tool") && !has("tools", "name"), "{about} {rule}: {listed:#}");
+                assert_eq!(listed["rules_without_tools"], json!([]), "{about} {rule}");
             }
-            // What is hidden is refused by the same rules.
-            let rule = elsewhere[0].as_str();
-            let listed = stage.run(&["tools", "--json", "--hide-denied", "--deny", rule]).await.json();
-            let has = |list: &str, member: &str| {
-                listed[list].as_array().expect("a list").iter().any(|one| one[member] == **tool)
-            };
-            assert!(has("hidden", "tool") && !has("tools", "name"), "{dialect} {tool} {rule}: {listed:#}");
-            assert_eq!(listed["rules_without_tools"], json!([]), "{dialect} {rule}");
+            stage.unity.quit().await;
         }
-        stage.unity.quit().await;
     }
 }
 
 #[tokio::test]
 async fn a_rule_that_allows_admits_nothing_under_a_name_of_another_package() {
     for package in PACKAGES {
-        let (dialect, stage) = (package.name, Stage::of(package).await);
-        let tools = stage.run(&["tools", "--json"]).await.json();
-        let listed = |name: &str| tools["tools"].as_array().expect("a list").iter().any(|one| one["name"] == *name);
-        for Known { tool, arguments, elsewhere } in known(package).iter().filter(|known| listed(known.tool)) {
-            let allowed = stage.run(&["call", tool, arguments, "--allow", tool]).await;
-            assert!(!is_refused(&allowed), "{dialect} {tool}: {allowed:?}");
-            let other = stage.run(&["call", tool, arguments, "--allow", &elsewhere[0]]).await;
-            // Only our own package announces that its tools take other names; then either name allows the tool.
-            assert_eq!(
-                is_refused(&other),
-                !package.facts.journal,
-                "{dialect} {tool} --allow {}: {other:?}",
-                elsewhere[0]
-            );
+        for (stage, tools) in editors(package).await {
+            for Known { tool, arguments, elsewhere } in tools {
+                let about = format!("{} {tool}", package.name);
+                let allowed = stage.run(&["call", tool, &arguments, "--allow", tool]).await;
+                assert!(!is_refused(&allowed), "{about}: {allowed:?}");
+                let rule = elsewhere[0].as_str();
+                let other = stage.run(&["call", tool, &arguments, "--allow", rule]).await;
+                // Only our own package announces that its tools take other names; then either name allows the tool.
+                assert_eq!(is_refused(&other), !package.facts.journal, "{about} --allow {rule}: {other:?}");
+            }
+            stage.unity.quit().await;
         }
-        stage.unity.quit().await;
     }
 }
 
