@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::{PATIENT, SLACK, UNKNOWN, connected, editor, plain, took, unity, until};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::limits;
+use holdfast_fake_unity::PACKAGES;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -185,7 +186,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
     unity.reload(Duration::from_secs(20)).await.unwrap();
     until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
-    let large = gateway.client.call("echo", json!({"text": "x".repeat(limits::ULOOP_REQUEST_MAX_BYTES)})).await;
+    let large = gateway.client.call("echo", json!({"text": "x".repeat(PACKAGES[0].facts.request_max_bytes)})).await;
     let (text, error) = gateway.client.text(&large).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(1), "it was held for {:?}", began.elapsed());

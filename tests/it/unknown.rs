@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-use holdfast_fake_unity::Package;
 use std::path::Path;
 
+use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 
 use crate::binary::{Place, Server, finish, text, words};
@@ -80,10 +80,11 @@ async fn a_package_that_is_installed_meanwhile_ends_that_cause() {
     let project = place.project("Bare");
     let mut bare = server(&place, &project, "claude-code").await;
     bare.status_that("no package", |status| status["editor"]["why"] == "no_package").await;
-    let manifest = json!({"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1"}});
-    place.write("Bare/Packages/manifest.json", manifest.to_string());
+    let package = Package::without_a_journal();
+    let (name, version) = package.facts.manifest;
+    place.write("Bare/Packages/manifest.json", json!({"dependencies": {name: version}}).to_string());
     let status = bare.status_that("the editor is closed", |status| status["editor"]["why"] == "not_running").await;
-    assert_eq!(status["package"]["dialect"], Package::without_a_journal().name, "{status:#}");
+    assert_eq!(status["package"]["dialect"], package.name, "{status:#}");
 }
 
 #[tokio::test]

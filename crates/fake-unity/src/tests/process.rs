@@ -153,22 +153,29 @@ async fn flags_become_a_configuration() {
     assert!(config.push && config.tick.is_zero() && !config.result_file_bom);
     assert_eq!((config.shutdown_note, config.blocked_tools), (Some(true), vec!["run-tests".to_owned()]));
     assert_eq!(config.package, PACKAGES[0]);
-    let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
-    assert_eq!(other.package.name, "holdfast");
     // With the same nonce, two processes would look like one, and the journal of the second would seem to contain all earlier
     // calls.
-    let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
-    assert_ne!(other.seed, again.seed);
+    let with_a_journal = || {
+        let words = ["x", "--dialect", Package::with_a_journal().name];
+        Cli::try_parse_from(words).unwrap().fake.into_config()
+    };
+    assert_ne!(with_a_journal().seed, with_a_journal().seed);
     assert_eq!(Cli::try_parse_from(["x", "--seed", "7"]).unwrap().fake.into_config().seed, 7);
-    for (line, meant) in [
-        ("x", "2.1.1"),
-        ("x --dialect umcp", "0.26.4"),
-        ("x --dialect umcp --package-version 0.11.0", "0.11.0"),
-        ("x --dialect umcp --package-version 1.0.0", "0.26.4"),
-        ("x --package-version 0.20.0", "0.20.0"),
-    ] {
-        let config = Cli::try_parse_from(line.split(' ')).unwrap().fake.into_config();
-        assert_eq!(config.played().to_string(), meant, "{line}");
+    assert_eq!(Cli::try_parse_from(["x"]).unwrap().fake.into_config().played(), PACKAGES[0].newest());
+    for package in PACKAGES.iter().copied() {
+        let played = |version: &[&str]| {
+            let words = [&["x", "--dialect", package.name], version].concat();
+            let config = Cli::try_parse_from(words).unwrap().fake.into_config();
+            assert_eq!(config.package, package);
+            config.played().to_string()
+        };
+        let newest = package.newest().to_string();
+        assert_eq!(played(&[]), newest, "{package:?}");
+        assert_eq!(played(&["--package-version", "65535.0.0"]), newest, "{package:?}: none is newer");
+        // One that is not on the list of those that differ is played too.
+        for version in ["0.11.0", "0.20.0"] {
+            assert_eq!(played(&["--package-version", version]), version, "{package:?}");
+        }
     }
     let wrong = Cli::try_parse_from(["x", "--package-version", "0.0.9"]).err().unwrap().to_string();
     assert!(wrong.contains("0.1.0"), "{wrong}");

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::super::{
     AnswerBody, Dialect, EditorTool, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Order, PackageTool,
     PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
+    foreign_peer,
 };
 use super::Turbokettle;
 use crate::limits::{JSON_DEPTH_MAX, TOOLS_MAX, TURBOKETTLE_REQUEST_MAX_BYTES};
@@ -43,6 +44,12 @@ fn prepared(name: &str, tool: Option<&EditorTool>, arguments: &str) -> PreparedC
 
 fn encoded(order: &Order<'_>) -> Result<bytes::Bytes, EncodeError> {
     Turbokettle.encode(WireId { number: 1, call: None }, order)
+}
+
+#[test]
+fn its_server_is_known_by_its_first_bytes() {
+    let kind = foreign_peer::kind(b"{\"id\":\"unknown\",\"ok\":false,\"data\":\"\"", b"").unwrap();
+    assert!(kind.contains("--dialect turbokettle"), "{kind}");
 }
 
 #[test]

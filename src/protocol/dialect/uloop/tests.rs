@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use self::tools::one;
 use super::super::{
     Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Hello, Inbound, ListStep, Order,
-    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, Unreadable, WireId,
+    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, Unreadable, WireId, foreign_peer,
 };
 use super::Uloop;
 use crate::limits::{JSON_DEPTH_MAX, TOOL_TIMEOUT_MAX, ULOOP_REQUEST_MAX_BYTES, ULOOP_RESULT_QUIET};
@@ -21,6 +21,12 @@ use crate::protocol::ids::CallId;
 
 pub(super) fn raw(text: impl Into<String>) -> Box<RawValue> {
     RawValue::from_string(text.into()).unwrap()
+}
+
+#[test]
+fn its_server_is_known_by_its_first_bytes() {
+    let kind = foreign_peer::kind(b"Content-Length: 7\r\n\r\n{\"a\":1}", b"").unwrap();
+    assert!(kind.contains("in frames"), "{kind}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::super::{
     ALL, AnswerBody, Dialect, EditorError, EditorEvent, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Met,
     Order, PackageTool, PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, WireId, fallback,
-    uloop::Uloop,
+    foreign_peer, uloop::Uloop,
 };
 use super::{DEFAULT_PORTS, Umcp};
 use crate::limits::UMCP_REQUEST_MAX_BYTES;
@@ -46,6 +46,12 @@ fn vectors() -> Vec<Value> {
         assert!(!vector["versions"].as_str().unwrap().is_empty(), "{vector}");
     }
     out
+}
+
+#[test]
+fn its_server_is_known_by_its_first_bytes() {
+    let kind = foreign_peer::kind(b"{\"jsonrpc\":\"2.0\",\"id\":null", b"").unwrap();
+    assert!(kind.contains("--dialect umcp"), "{kind}");
 }
 
 #[test]

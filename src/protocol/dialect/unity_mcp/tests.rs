@@ -3,7 +3,7 @@ mod vectors;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::{AnswerBody, FileState};
+use super::super::{AnswerBody, FileState, foreign_peer};
 use super::*;
 use crate::protocol::dialect::http::{Ask, Heard};
 use crate::protocol::ids::CallId;
@@ -43,6 +43,12 @@ fn encoded(tool: &str, arguments: &str) -> Result<Ask<'static>, EncodeError> {
     let line = UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL) }, &order)?;
     assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
     Ok(serde_json::from_slice(&line).unwrap())
+}
+
+#[test]
+fn its_server_is_known_by_its_first_bytes() {
+    let kind = foreign_peer::kind(b"HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\n", b"").unwrap();
+    assert!(kind.contains("--dialect unity-mcp"), "{kind}");
 }
 
 #[test]
