@@ -13,8 +13,8 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -334,7 +334,7 @@ def doctor(program, folder):
 def packages(program):
     """The packages that the program plays, the first of them first."""
     told = program.run("demo", "--help").split("--dialect", 1)[1].split("[default:", 1)[0]
-    return re.findall(r"^ +- ([a-z-]+):", told, re.MULTILINE)
+    return re.findall(r"^ +- (\S+):", told, re.MULTILINE)
 
 
 # Wine does not tell the owner of a listening port, and the editors of these packages do not identify themselves, so no call is

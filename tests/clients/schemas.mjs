@@ -11,6 +11,9 @@ import addFormats from 'ajv-formats';
 const [binary, folder] = process.argv.slice(2);
 const CLIENTS = ['nobody', 'claude-code', 'vscode'];
 const MADE_UP = 1000;
+// The packages that the program plays, the first of them first.
+const told = spawnSync(binary, ['fake-unity', '--help'], { encoding: 'utf8' }).stdout.split('--dialect')[1].split('[default:')[0];
+const DIALECTS = [...told.matchAll(/^ +- (\S+):/gm)].map(([, name]) => name);
 let failed = 0;
 
 const fault = (schema) => {
@@ -41,8 +44,6 @@ const listed = (room, client, at = []) => {
 async function withEditor(room, dialect, use) {
   for (const name of ['home', 'tmp', 'project']) mkdirSync(join(room, name), { recursive: true });
   const args = ['fake-unity', '--dialect', dialect, '--project', join(room, 'project'), '--conformance-tools'];
-  // The editor of unity-mcp chooses its port itself.
-  if (dialect !== 'unity-mcp') args.push('--port', '0');
   const editor = spawn(binary, args, { env: home(room), stdio: ['pipe', 'pipe', 'inherit'] });
   try {
     const began = await new Promise((resolve, reject) => {
@@ -89,7 +90,8 @@ function made(depth) {
   return schema;
 }
 
-for (const dialect of ['uloop', 'umcp', 'turbokettle', 'unity-mcp', 'holdfast']) {
+check(`${DIALECTS.length} packages in the help`, DIALECTS.length >= 5, told);
+for (const dialect of DIALECTS) {
   const room = join(folder, dialect);
   const lists = await withEditor(room, dialect, (at) => CLIENTS.map((client) => listed(room, client, at)));
   lists.forEach((list, at) => {
@@ -98,7 +100,7 @@ for (const dialect of ['uloop', 'umcp', 'turbokettle', 'unity-mcp', 'holdfast'])
   });
 }
 
-const room = join(folder, 'uloop');
+const room = join(folder, DIALECTS[0]);
 const folderOfLists = join(room, 'state', 'catalogues');
 const file = join(folderOfLists, readdirSync(folderOfLists).find((entry) => entry.endsWith('.json')));
 const catalogue = JSON.parse(readFileSync(file, 'utf8'));

@@ -8,6 +8,7 @@ use holdfast_client_config::Launch;
 
 use crate::cli::{Exit, complete, output};
 use crate::config::MetricsChoice;
+use crate::protocol::dialect;
 
 /// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Default, Args)]
@@ -77,10 +78,7 @@ pub struct SetupArgs {
     #[arg(long, conflicts_with = "list")]
     pub remove: bool,
     /// Also take out the entries of old servers
-    ///
-    /// Those that start the own server of a package which holdfast speaks (uLoopMCP, uMCP, turbokettle/unity-mcp,
-    /// TSavo/Unity-MCP): with both, the AI sees every tool twice.
-    #[arg(long, conflicts_with_all = ["list", "remove"])]
+    #[arg(long, long_help = old_servers(), conflicts_with_all = ["list", "remove"])]
     pub replace: bool,
     /// Write the file although the client is not found here
     #[arg(long, conflicts_with_all = ["list", "remove"])]
@@ -91,6 +89,17 @@ pub struct SetupArgs {
     /// Print the list as JSON
     #[arg(long, requires = "list", conflicts_with = "clients")]
     pub json: bool,
+}
+
+/// The help of `--replace`, with every package that has a server of its own.
+fn old_servers() -> String {
+    let of: Vec<&str> =
+        dialect::ALL.iter().filter_map(|dialect| dialect.own_server()).map(|server| server.of).collect();
+    format!(
+        "Also take out the entries of old servers\n\nThose that start the own server of a package which holdfast speaks: {}. With \
+         both, the AI sees every tool twice.",
+        of.join(", ")
+    )
 }
 
 /// Returns the value of `--metrics` as it stands, if `serve` will take it.
