@@ -1,7 +1,8 @@
 //! The commands that run once and exit, as a script uses them: stdout, stderr and the documented exit codes.
 
-use holdfast_fake_unity::Package;
 use std::time::Duration;
+
+use holdfast_fake_unity::Package;
 
 use crate::binary::{Place, Server, Unity, finish, text, within};
 use serde_json::{Value, json};
@@ -375,10 +376,11 @@ async fn every_subcommand_explains_itself_with_examples() {
 #[tokio::test]
 async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_executes() {
     let place = Place::new();
-    let unity = Unity::start(&place, &["--dialect", Package::that(|facts| !facts.results).name]).await;
+    let dialect = Package::that(|facts| !facts.results).name;
+    let unity = Unity::start(&place, &["--dialect", dialect]).await;
     let own = [(); 2].map(|()| holdfast_fake_unity::OwnPort::take().expect("a free port"));
     let [logger, hop] = own.each_ref().map(holdfast_fake_unity::OwnPort::number);
-    let words = ["serve", "--dialect", Package::that(|facts| !facts.results).name, "--port", &unity.at(), "--logger"];
+    let words = ["serve", "--dialect", dialect, "--port", &unity.at(), "--logger"];
     let mut command = place.command(words);
     command.env("AI_LOGGER_URL", format!("http://localhost:{logger}/")).env("HOLDFAST_DOCUMENTED_HOP", hop.to_string());
     let mut server = Server::open(command).await;

@@ -1,5 +1,5 @@
-//! The expected outcome of each moment (a situation in a session) for each package, from the facts of its simulated editor. The tests compare it with the
-//! real outcome, and a table in the documents is written from it.
+//! The expected outcome of each moment (a situation in a session) for each package, from the facts of its simulated editor. The
+//! tests compare it with the real outcome, and a table in the documents is written from it.
 
 use holdfast::protocol::dialect;
 use holdfast_fake_unity::{Package, Port};

@@ -1,10 +1,10 @@
 //! How the gateway ends: quickly, with every answer that is still expected, and without leaving files or processes behind.
 
-use holdfast_fake_unity::Package;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use holdfast::limits::{DRAIN_MAX, FLUSH_READING_MAX};
+use holdfast_fake_unity::Package;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};

@@ -1,11 +1,11 @@
 //! Finding the editor by its project: before it runs, while it reloads, after its port has changed; and what compilations do
 //! to a call.
 
-use holdfast_fake_unity::Package;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use holdfast_fake_unity::Package;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};

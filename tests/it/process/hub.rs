@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-use holdfast_fake_unity::Package;
 use std::fs::{File, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 
+use holdfast_fake_unity::Package;
 use std::time::{Duration, Instant};
 
 use holdfast::core::port::messages::{CALL, OPENED};

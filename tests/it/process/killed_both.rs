@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-use holdfast_fake_unity::Package;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
+use holdfast_fake_unity::Package;
 use nix::sys::signal::{Signal, kill};
 use serde_json::json;
 

@@ -1,8 +1,9 @@
 //! Tests each checker with a history that it must reject, and with a similar history that it must accept.
 
-use holdfast_fake_unity::Package;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use holdfast_fake_unity::Package;
 
 use super::*;
 use crate::history::Ask;
