@@ -14,7 +14,7 @@ pub mod session;
 
 use std::sync::LazyLock;
 
-use dialect::{KINDS, Kind, Sides};
+use dialect::{KINDS, Sides};
 
 /// A fuzz target.
 pub struct Target {
@@ -31,7 +31,7 @@ pub struct Target {
 
 enum Of {
     Bytes(fn(&[u8])),
-    Dialect(&'static Kind, &'static Sides),
+    Dialect { run: fn(&Sides, &[u8]), seeds: fn(&Sides) -> Vec<Vec<u8>>, sides: &'static Sides },
 }
 
 impl Target {
@@ -39,15 +39,14 @@ impl Target {
     pub fn run(&self, bytes: &[u8]) {
         match &self.of {
             Of::Bytes(run) => run(bytes),
-            Of::Dialect(kind, sides) => (kind.run)(sides, bytes),
+            Of::Dialect { run, sides, .. } => run(sides, bytes),
         }
     }
 
     /// Returns inputs to begin from, beside the corpus.
     pub fn seeds(&self) -> Vec<Vec<u8>> {
-        let Of::Dialect(kind, sides) = &self.of else { return Vec::new() };
-        let fits = |seed: &Vec<u8>| seed.len() <= self.max_bytes;
-        (kind.seeds)(sides).into_iter().filter(fits).collect()
+        let Of::Dialect { seeds, sides, .. } = &self.of else { return Vec::new() };
+        seeds(sides).into_iter().filter(|seed| seed.len() <= self.max_bytes).collect()
     }
 }
 
@@ -59,10 +58,10 @@ pub static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
     });
     let of_dialects = dialect::all().flat_map(|sides| {
         let sides: &Sides = Box::leak(Box::new(sides));
-        KINDS.iter().filter(|kind| (kind.is_of)(sides)).map(move |kind| {
-            let name = format!("{}_{}", sides.name(), kind.name);
-            let Kind { name: kind_name, rounds, max_bytes, .. } = *kind;
-            Target { name, kind: kind_name, rounds, max_bytes, of: Of::Dialect(kind, sides) }
+        KINDS.into_iter().filter_map(move |(kind, run, seeds, is_of, rounds, max_bytes)| {
+            let name = format!("{}_{kind}", sides.name());
+            let of = Of::Dialect { run, seeds, sides };
+            is_of(sides).then_some(Target { name, kind, rounds, max_bytes, of })
         })
     });
     alone.chain(of_dialects).collect()
