@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::gateway_tools::{CALLS_LISTED, GatewayTools, Standing, not_on_record, of_hidden, of_record, of_value};
+use super::gateway_tools::{CALLS_LISTED, GatewayTools, not_on_record, of_hidden, of_record, of_value};
 use super::seat::Seat;
 use crate::core::editors::{Presence, Scope, named, names};
 use crate::core::requests::Asked;
@@ -21,6 +21,7 @@ use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::storage::catalogue_file::{self, Head};
+use crate::telemetry::view::{Call, Editor, Status};
 
 /// Answers `holdfast_editors`. `not_listed`: the tools that the client's limit keeps out of its list.
 pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
@@ -137,7 +138,7 @@ pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Port)> {
     named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
 }
 
-/// Returns the content of a session's run record ([`GatewayTools::snapshot`]). If it may use several editors now, it tells of them all.
+/// Returns the content of a session's run record. If it may use several editors now, it tells of them all.
 pub fn snapshot(seat: &Seat) -> Value {
     let own = seat.tools();
     let mut snapshot = own.snapshot();
@@ -146,60 +147,48 @@ pub fn snapshot(seat: &Seat) -> Value {
     // The session of another process says itself what it has a choice of.
     let choice = seat.client.choice();
     let scope = match (&heading.route, seat.client.speaks_port) {
-        (Route::Among(_), false) => heading.scope.clone(),
-        (_, true) if !choice.is_empty() => Scope::Only(choice),
-        _ => return snapshot,
+        (Route::Among(_), false) => Some(heading.scope.clone()),
+        (_, true) if !choice.is_empty() => Some(Scope::Only(choice)),
+        _ => None,
     };
-    if let (Value::Object(members), Value::Object(status)) = (&mut snapshot, status(seat, &own, &scope)) {
-        members.extend(status);
-    }
-    for (_, link) in usable(seat, &scope) {
-        let of_link = seat.tools_on(&link).calls_snapshot();
-        let calls = &mut snapshot["calls"];
-        calls["open_count"] = json!(
-            calls["open_count"].as_u64().unwrap_or_default() + of_link["open_count"].as_u64().unwrap_or_default()
-        );
-        for list in ["open", "recent"] {
-            if let (Value::Array(all), Value::Array(more)) = (&mut calls[list], &of_link[list]) {
-                all.extend(more.iter().cloned());
-                all.truncate(PICTURE_CALLS_MAX);
-            }
+    if let Some(scope) = scope {
+        snapshot.status = status(seat, &own, &scope);
+        let calls = &mut snapshot.calls;
+        for (_, link) in usable(seat, &scope) {
+            let of_link = seat.tools_on(&link).calls_snapshot();
+            calls.open_count += of_link.open_count;
+            calls.open.extend(of_link.open);
+            calls.recent.extend(of_link.recent);
         }
+        calls.open.truncate(PICTURE_CALLS_MAX);
+        calls.recent.truncate(PICTURE_CALLS_MAX);
     }
-    snapshot
+    json!(snapshot)
 }
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
-pub fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Value {
+pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
     let open: Vec<_> = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open()).collect();
     let state = |(name, link): &(String, Port)| {
         let availability = link.seen().availability;
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
-    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).standing()).max_by_key(|standing| standing.tone);
+    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
     // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
     // hides itself belongs to no single editor.
     let nowhere = seat.links.nowhere_of(&seat.client);
     let of_each = open.into_iter().map(|(name, link)| (Some(name), link.visible(seat.client.id)));
     let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();
     let mut status = own.status();
-    status["tools"]["hidden"] = of_hidden(&visible);
+    status.tools.hidden = of_hidden(&visible);
     // The link without a project has no editor: what it says of one is untrue while editors are open.
-    if let Some(Standing { tone, is_ready, state, why }) = of_all {
-        for (name, value) in
-            [("tone", json!(tone)), ("ready", json!(is_ready)), ("state", json!(state)), ("why", json!(why))]
-        {
-            status["editor"][name] = value;
-        }
+    if let Some(Editor { tone, ready, state, why, .. }) = of_all {
+        status.editor = Editor { tone, ready, state, why, ..status.editor };
     }
-    if let Value::Object(members) = &mut status {
-        for of_one in ["package", "next"] {
-            members.insert(of_one.to_owned(), Value::Null);
-        }
-        members.insert("summary".to_owned(), json!(user_text::several_editors(&states)));
-        members.insert("editors".to_owned(), json!(states.iter().map(|(name, _)| name).collect::<Vec<_>>()));
-    }
+    (status.package, status.next) = (None, None);
+    status.summary = user_text::several_editors(&states);
+    status.editors = Some(states.into_iter().map(|(name, _)| name).collect());
     status
 }
 
@@ -216,13 +205,10 @@ pub fn calls(
     let nowhere = seat.links.nowhere_of(&seat.client);
     let links: Vec<(Option<String>, Port)> =
         usable(seat, scope).into_iter().map(|(name, link)| (Some(name), link)).chain([(None, nowhere)]).collect();
-    let mut records: Vec<(Instant, CallId, Value)> = Vec::new();
+    let mut records: Vec<(Instant, CallId, Call)> = Vec::new();
     for (name, link) in &links {
         for record in link.all_calls() {
-            let mut told = of_record(&record, now);
-            if let Value::Object(told) = &mut told {
-                told.insert("editor".to_owned(), json!(name));
-            }
+            let told = Call { editor: Some(name.clone()), ..of_record(&record, now) };
             records.push((record.accepted, record.id, told));
         }
     }
@@ -235,9 +221,9 @@ pub fn calls(
             None => return ToolResult::error(not_on_record()),
         },
     };
-    let is_wanted = |told: &Value| verdict.is_none_or(|wanted| told["verdict"].as_str() == Some(wanted));
+    let is_wanted = |told: &Call| verdict.is_none_or(|wanted| told.verdict.as_deref() == Some(wanted));
     let mut wanted = records.into_iter().skip(from).map(|(_, _, told)| told).filter(is_wanted);
-    let shown: Vec<Value> = wanted.by_ref().take(limit.unwrap_or(CALLS_LISTED)).collect();
+    let shown: Vec<Call> = wanted.by_ref().take(limit.unwrap_or(CALLS_LISTED)).collect();
     let more = wanted.next().is_some();
     of_value(&json!({"calls": shown, "more": more}))
 }

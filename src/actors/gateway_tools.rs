@@ -34,6 +34,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
 use crate::telemetry::flight::{Timeline, seconds};
 use crate::telemetry::tone::Tone;
+use crate::telemetry::view::{self, Snapshot, Status, millis};
 
 /// The number of calls that `holdfast_calls` lists by default.
 pub(super) const CALLS_LISTED: usize = 20;
@@ -41,24 +42,10 @@ pub(super) const CALLS_LISTED: usize = 20;
 /// What the gateway's own tools read, and what their answers are sent through.
 #[derive(Debug, Clone)]
 pub struct GatewayTools {
-    /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The client.
     pub client: Arc<Client>,
-    /// The editor's link.
     pub link: Port,
-    /// All links.
     pub links: Ports,
-}
-
-/// How an editor stands, in a few words.
-pub(super) struct Standing {
-    pub(super) tone: Tone,
-    pub(super) is_ready: bool,
-    /// The label of the connection's state.
-    pub(super) state: &'static str,
-    /// The label of the cause, if the editor cannot be called.
-    pub(super) why: Option<&'static str>,
 }
 
 impl GatewayTools {
@@ -102,111 +89,94 @@ impl GatewayTools {
     }
 
     /// Returns the answer of `holdfast_status`, which is also part of the run record.
-    pub fn status(&self) -> Value {
+    pub(super) fn status(&self) -> Status {
         let told = self.link.status();
         let still = still(&told);
         let LinkStatus { picture: link, survey, package, source, held, running, busy_with, busy_for } = told;
+        let survey = survey.as_deref();
         let visible = self.link.visible(self.client.id);
-        let client = self.client.handshake();
-        let Standing { tone, is_ready, state, why } = standing(&link, still.as_ref());
-        let busy_with = busy_with
-            .map(|(call, tool, ran)| json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(ran)}));
-        json!({
-            "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
-            // What helps, if something is wrong.
-            "next": self.next(&link, survey.as_deref(), still.as_ref()),
-            "editor": {
-                "ready": is_ready,
-                // Computed once, so that every screen shows the same.
-                "tone": tone,
-                "state": state,
-                "why": why,
-                "since_ms": millis(link.since.elapsed()),
-                "port": link.target.as_ref().map(|target| target.port),
-                "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
-                "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
-                "connections": link.connections,
-                "pulse": link.heartbeat.map(|(heartbeat, at)| of_heartbeat(heartbeat, at.elapsed())),
-                "still": still.as_ref().map(of_still),
-                "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
-                "stranger": link.foreign_peer.as_ref().map(|foreign_peer| user_text::foreign_peer(foreign_peer, Instant::now())),
-                "last_loss": link.outages.back().map(of_outage),
+        Status {
+            summary: summary(&link, survey, held, still.as_ref()),
+            next: self.next(&link, survey, still.as_ref()),
+            editor: of_editor(&link, survey, still.as_ref()),
+            project: survey.and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
+            package: package.and_then(|package| serde_json::from_value(package).ok()),
+            problems: self.problems(&link, survey),
+            candidates: survey.map(candidates).unwrap_or_default(),
+            tools: view::Tools {
+                count: visible.catalogue.entries().len(),
+                from: source_label(source).to_owned(),
+                hidden: of_hidden(&[(None, visible)]),
             },
-            "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
-            "package": package,
-            "problems": self.problems(&link, survey.as_deref()),
-            "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
-            "tools": {
-                "count": visible.catalogue.entries().len(),
-                "from": source_label(source),
-                "hidden": of_hidden(&[(None, visible)]),
+            policy: self.link.policy_lines(self.client.id),
+            audit: self.client.config.audit.as_ref().map(|path| path.display().to_string()),
+            queue: view::Queue {
+                held,
+                running,
+                busy_with: busy_with.map(|(call, tool, ran)| view::Busy {
+                    call_id: call.to_string(),
+                    tool: tool.to_string(),
+                    for_ms: millis(ran),
+                }),
+                busy_for,
             },
-            // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
-            "policy": self.link.policy_lines(self.client.id),
-            "audit": self.client.config.audit.as_ref().map(|path| path.display().to_string()),
-            "queue": {"held": held, "running": running, "busy_with": busy_with, "busy_for": busy_for},
-            "hub": self.hub(),
-            "gateway": {
-                "version": env!("CARGO_PKG_VERSION"),
-                "pid": std::process::id(),
-                "up_ms": millis(self.env.began.elapsed()),
-                "client": clean(&client.name),
-                "session": self.client.id.0,
-                "actor_restarts": self.env.health.restarts(),
+            hub: self.hub(),
+            gateway: view::About {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                pid: std::process::id().into(),
+                up_ms: millis(self.env.began.elapsed()),
+                client: clean(&self.client.handshake().name),
+                session: self.client.id.0.into(),
+                actor_restarts: self.env.health.restarts().into_iter().map(|(part, n)| (part.to_owned(), n)).collect(),
             },
-            // The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
-            "resources": {"tasks": self.env.health.tasks()},
-        })
+            resources: view::Resources { tasks: self.env.health.tasks() },
+            editors: None,
+        }
     }
 
-    /// Returns how the editor stands.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn editor(&self) -> view::Editor {
         let told = self.link.status();
-        standing(&told.picture, still(&told).as_ref())
+        of_editor(&told.picture, told.survey.as_deref(), still(&told).as_ref())
     }
 
     /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.
-    pub(super) fn hub(&self) -> Option<Value> {
+    pub(super) fn hub(&self) -> Option<view::Hub> {
         if let Some(standings) = self.links.standings() {
-            return Some(standings.hub.clone());
+            return serde_json::from_value(standings.hub.clone()).ok();
         }
         let records = self.env.records.as_ref()?;
         let sessions = self.links.sessions().local();
-        let clients = sessions.iter().map(|client| {
-            let project = self.links.of(client).seen().wanted.project().map(|path| path.display().to_string());
-            json!({"client": clean(&client.handshake().name), "project": project, "is_this": client.id == self.client.id})
+        let clients = sessions.iter().map(|client| view::HubClient {
+            client: clean(&client.handshake().name),
+            project: self.links.of(client).seen().wanted.project().map(|path| path.display().to_string()),
+            is_this: client.id == self.client.id,
         });
-        let recovered: u64 = self.links.all().iter().map(Port::recovered).sum();
-        Some(json!({
-            "name": self.env.boot,
-            "clients": clients.collect::<Vec<Value>>(),
-            "http": self.env.http_url(),
-            "starts": records.starts,
-            "calls_taken_over": recovered,
-        }))
+        Some(view::Hub {
+            name: self.env.boot.clone(),
+            clients: clients.collect(),
+            http: self.env.http_url(),
+            starts: records.starts,
+            calls_taken_over: self.links.all().iter().map(Port::recovered).sum(),
+        })
     }
 
-    /// Returns the content of the run record, for a person who watches: the [`status`](Self::status), why each call waits, how
-    /// the last calls ended, the last outages, and what the machines did recently. The number of calls and steps is limited, and
-    /// so is the length of a tool's name.
-    pub fn snapshot(&self) -> Value {
-        let mut snapshot = self.status();
-        let outages: Vec<Value> = self.link.status().outages().map(of_outage).collect();
-        if let Value::Object(members) = &mut snapshot {
-            members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
-            members.insert("calls".to_owned(), self.calls_snapshot());
-            members.insert("outages".to_owned(), json!(outages));
-            members.insert("timelines".to_owned(), json!(self.timelines()));
+    /// Returns the content of the run record, for a person who watches.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            status: self.status(),
+            written_at: seconds(self.env.host.now()),
+            calls: self.calls_snapshot(),
+            outages: self.link.status().outages().map(of_outage).collect(),
+            timelines: self.timelines(),
         }
-        snapshot
     }
 
     /// Returns the calls of the link that wait, and those that ended last.
-    pub(super) fn calls_snapshot(&self) -> Value {
+    pub(super) fn calls_snapshot(&self) -> view::Calls {
         let now = Instant::now();
         let CallsNow { open_count, open, recent } = self.link.calls_now(PICTURE_CALLS_MAX);
-        let of = |records: Vec<Record>| records.iter().map(|record| of_record(record, now)).collect::<Vec<Value>>();
-        json!({"open_count": open_count, "open": of(open), "recent": of(recent)})
+        let of = |records: Vec<Record>| records.iter().map(|record| of_record(record, now)).collect();
+        view::Calls { open_count, open: of(open), recent: of(recent) }
     }
 
     /// Returns what the machines of the link and of the session did recently.
@@ -266,7 +236,7 @@ impl GatewayTools {
     fn records(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
         let now = Instant::now();
         let (calls, more) = self.link.calls(limit, before, verdict)?;
-        let shown: Vec<Value> = calls.iter().map(|record| of_record(record, now)).collect();
+        let shown: Vec<view::Call> = calls.iter().map(|record| of_record(record, now)).collect();
         Some(json!({"calls": shown, "more": more}))
     }
 
@@ -373,54 +343,68 @@ pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
     ToolResult { structured, ..ToolResult::text(text) }
 }
 
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>) -> view::Editor {
+    let stranger = link.foreign_peer.as_ref();
+    view::Editor {
+        ready: link.availability == Availability::Open,
+        tone: Some(tone(link, still)),
+        state: link.state.to_owned(),
+        why: link.availability.cause().map(|cause| <&str>::from(cause).to_owned()),
+        since_ms: millis(link.since.elapsed()),
+        port: link.target.as_ref().map(|target| target.port),
+        port_named_by: link.target.as_ref().map(|target| <&str>::from(target.source).to_owned()),
+        pid: survey.and_then(|survey| survey.facts.editor_pid),
+        connections: link.connections,
+        pulse: link.heartbeat.map(|(heartbeat, at)| of_heartbeat(heartbeat, at.elapsed())),
+        still: still.map(|still| view::Still {
+            for_ms: millis(still.span()),
+            says: still.to_string(),
+            may_work: matches!(still, Still::Call(..)),
+        }),
+        unity_version: survey.and_then(|survey| survey.facts.editor_version.clone()),
+        stranger: stranger.map(|foreign_peer| user_text::foreign_peer(foreign_peer, Instant::now())),
+        last_loss: link.outages.back().map(of_outage),
+    }
 }
 
-fn of_still(still: &Still) -> Value {
-    let working = matches!(still, Still::Call(..));
-    json!({"for_ms": millis(still.span()), "says": still.to_string(), "may_work": working})
+fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> view::Pulse {
+    let Heartbeat { state, frame_age, focused, importing, compile_errors, queued, running } = heartbeat;
+    view::Pulse {
+        says: user_text::heartbeat(heartbeat, ago),
+        state: <&str>::from(state).to_owned(),
+        frame_age_ms: millis(frame_age),
+        focused,
+        importing,
+        compile_errors,
+        queued,
+        running,
+        asked_ms_ago: millis(ago),
+    }
 }
 
-fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> Value {
-    json!({
-        "says": user_text::heartbeat(heartbeat, ago),
-        "state": <&str>::from(heartbeat.state),
-        "frame_age_ms": millis(heartbeat.frame_age),
-        "focused": heartbeat.focused,
-        "importing": heartbeat.importing,
-        "compile_errors": heartbeat.compile_errors,
-        "queued": heartbeat.queued,
-        "running": heartbeat.running,
-        "asked_ms_ago": millis(ago),
-    })
-}
-
-fn of_outage(outage: &Outage) -> Value {
-    json!({
-        "why": <&str>::from(outage.loss),
-        "cause": outage.cause.map(<&str>::from),
-        "ago_ms": millis(outage.at.elapsed()),
-        "back_after_ms": outage.back_after.map(millis),
-    })
+fn of_outage(outage: &Outage) -> view::Outage {
+    view::Outage {
+        why: <&str>::from(outage.loss).to_owned(),
+        cause: outage.cause.map(|cause| <&str>::from(cause).to_owned()),
+        ago_ms: millis(outage.at.elapsed()),
+        back_after_ms: outage.back_after.map(millis),
+    }
 }
 
 /// Returns how many tools are hidden from the client, and the first of them with the reasons. `of` has what the client sees of each
 /// editor, with the editor's name if there are several. The first tools of each editor come before the next ones of any.
-pub(super) fn of_hidden(of: &[(Option<String>, Visible)]) -> Value {
+pub(super) fn of_hidden(of: &[(Option<String>, Visible)]) -> view::Hidden {
     let each = of
         .iter()
         .flat_map(|(editor, shown)| shown.hidden.iter().enumerate().map(move |(nth, tool)| (nth, editor, tool)));
     let mut all: Vec<_> = each.collect();
     all.sort_by_key(|(nth, ..)| *nth);
-    let shown = all.iter().take(HIDDEN_TOOLS_SHOWN_MAX).map(|(_, editor, (tool, why))| {
-        let mut told = json!({"tool": clean(tool), "why": clean(why)});
-        if let Some(editor) = editor {
-            told["editor"] = json!(editor);
-        }
-        told
+    let shown = all.iter().take(HIDDEN_TOOLS_SHOWN_MAX).map(|(_, editor, (tool, why))| view::HiddenTool {
+        tool: clean(tool),
+        why: clean(why),
+        editor: (*editor).clone(),
     });
-    json!({"count": all.len(), "first": shown.collect::<Vec<Value>>()})
+    view::Hidden { count: all.len(), first: shown.collect() }
 }
 
 fn source_label(source: Source) -> &'static str {
@@ -444,15 +428,6 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     let projects = survey.ambiguous.iter().map(|project| json!({"project": project.display().to_string()}));
     let packages = survey.packages.iter().map(|dialect| json!({"dialect": dialect}));
     ports.chain(projects).chain(packages).collect()
-}
-
-fn standing(link: &LinkPicture, still: Option<&Still>) -> Standing {
-    Standing {
-        tone: tone(link, still),
-        is_ready: link.availability == Availability::Open,
-        state: link.state,
-        why: link.availability.cause().map(<&str>::from),
-    }
 }
 
 /// Returns what the state of the editor means for a person who waits for a call.
@@ -536,18 +511,20 @@ fn summary(link: &LinkPicture, survey: Option<&Survey>, held: usize, still: Opti
     }
 }
 
-pub(super) fn of_record(record: &Record, now: Instant) -> Value {
+pub(super) fn of_record(record: &Record, now: Instant) -> view::Call {
     let took = record.ended.unwrap_or(now).saturating_duration_since(record.accepted);
-    json!({
-        "call_id": record.id.to_string(),
-        "tool": clean(&record.tool),
-        "state": record.state,
-        "verdict": record.verdict.map(Verdict::label),
-        "cause": record.verdict.and_then(Verdict::cause),
-        "waits_for": record.waits_for.map(<&str>::from),
-        "waits_says": record.waits_for.map(user_text::cause),
-        "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
-        "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
-        "took_ms": millis(took),
-    })
+    let label = |cause: Cause| <&str>::from(cause).to_owned();
+    view::Call {
+        call_id: record.id.to_string(),
+        tool: clean(&record.tool),
+        state: record.state.to_owned(),
+        verdict: record.verdict.map(|verdict| verdict.label().to_owned()),
+        cause: record.verdict.and_then(Verdict::cause).map(str::to_owned),
+        waits_for: record.waits_for.map(label),
+        waits_says: record.waits_for.map(user_text::cause),
+        accepted_ms_ago: millis(now.saturating_duration_since(record.accepted)),
+        held_ms: record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
+        took_ms: millis(took),
+        editor: None,
+    }
 }

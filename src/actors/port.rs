@@ -208,7 +208,7 @@ impl PortActor {
         if let Some(nth) = choices.iter().position(|choice| *choice == own && !own.is_empty()) {
             choices.remove(nth);
         }
-        let hub = self.seat.tools().hub().unwrap_or_default();
+        let hub = serde_json::json!(self.seat.tools().hub());
         let problems = self.seat.env.health.problems();
         let (env, client) = (Arc::clone(&self.seat.env), Arc::clone(&self.seat.client));
         self.tasks.spawn(async move {

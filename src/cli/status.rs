@@ -1,12 +1,11 @@
 //! `holdfast status`: shows every running gateway, and the current state of this project's editor.
 
-mod page;
-
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
@@ -15,14 +14,16 @@ use super::output::{Tone, toned};
 use super::{Exit, one_shot, output, watch};
 use crate::config::Config;
 use crate::core::user_text;
-use crate::limits::{RUN_RECORD_BUSY_EVERY, RUN_RECORD_OLD};
+use crate::limits::{BROWSER_START_MAX, RUN_RECORD_OLD};
 use crate::platform::host::{Host as _, Liveness, RealHost};
 use crate::protocol::text::clean;
 use crate::storage::hub_folder::{HubFolder, HubInfo};
 use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
+use crate::telemetry::tone::Tone as State;
+use crate::telemetry::view;
+use crate::telemetry::view::told::{Fact, Line, Told};
 
-/// Flags of `holdfast status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusArgs {
     /// Print JSON
@@ -36,12 +37,10 @@ pub struct StatusArgs {
     /// The page of this project's gateway, or else of any: each shows all. A gateway has a page if it was started with --metrics.
     #[arg(long, conflicts_with_all = ["json", "watch"])]
     pub open: bool,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// Shows the status.
 pub fn run(arguments: &StatusArgs) -> ExitCode {
     if arguments.watch {
         return watch::run(&arguments.editor);
@@ -49,7 +48,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
     one_shot::run(&arguments.editor, |config| async move {
         let status = Status::now(&config).await;
         if arguments.open {
-            return page::open(&status.gateways, status.look.survey.project.as_deref());
+            return open_page(&status.gateways, status.look.survey.project.as_deref());
         }
         if arguments.json {
             output::json(&status.as_json().to_string());
@@ -60,7 +59,6 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
     })
 }
 
-/// What `holdfast status` shows.
 pub(super) struct Status {
     /// The records of all running gateways, each with the address of its page.
     gateways: Vec<Value>,
@@ -70,11 +68,9 @@ pub(super) struct Status {
     look: Look,
 }
 
-/// A hub that runs.
 struct Hub {
     /// What it says of itself, if that can be read.
     info: Option<HubInfo>,
-    /// The age of its record, if it has one.
     age: Option<Duration>,
 }
 
@@ -99,12 +95,12 @@ impl Hub {
 }
 
 impl Status {
-    /// Looks around.
     pub(super) async fn now(config: &Config) -> Self {
         let mut gateways = config.state_dir.as_deref().map(instance_record::all).unwrap_or_default();
         for gateway in &mut gateways {
             let served = (config.state_dir.as_deref())
-                .and_then(|state| instance_record::served_at(state, number(gateway, "/gateway/pid")));
+                .zip(gateway.pointer("/gateway/pid").and_then(Value::as_u64))
+                .and_then(|(state, pid)| instance_record::served_at(state, pid));
             if let Some(record) = gateway.as_object_mut() {
                 record.insert("page".to_owned(), served.map(|address| format!("http://{address}/")).into());
             }
@@ -118,7 +114,6 @@ impl Status {
         self.look.reachable() || self.gateways.iter().any(|gateway| serves(gateway, &self.look))
     }
 
-    /// Returns the status for programs.
     pub(super) fn as_json(&self) -> Value {
         json!({
             "reachable": self.reachable(),
@@ -132,27 +127,14 @@ impl Status {
 
 /// Whether a gateway is connected to the editor that was asked for: the editor of this project, or on this port; or any editor if
 /// neither project nor port is known.
-fn serves(gateway: &Value, look: &Look) -> bool {
-    let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
-    let port = gateway.pointer("/editor/port").and_then(Value::as_u64);
-    let same_port = look.ports.iter().any(|here| here.standing.callable() && Some(u64::from(here.port)) == port);
+fn serves(record: &Value, look: &Look) -> bool {
+    let Ok(view::Status { editor, project, .. }) = view::Status::deserialize(record) else { return false };
+    let same_port = look.ports.iter().any(|here| here.standing.callable() && Some(here.port) == editor.port);
     let same_project = match &look.survey.project {
         None => look.survey.targets.is_empty(),
-        Some(project) => text(gateway, "/project") == Some(&*project.to_string_lossy()),
+        Some(here) => project.as_deref() == Some(&*here.to_string_lossy()),
     };
-    ready && (same_port || same_project)
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
-    value.pointer(pointer).and_then(Value::as_str)
-}
-
-fn number(value: &Value, pointer: &str) -> u64 {
-    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
-}
-
-fn span(value: &Value, pointer: &str) -> String {
-    user_text::seconds(Duration::from_millis(number(value, pointer)))
+    editor.ready && (same_port || same_project)
 }
 
 fn row(name: &str, text: &str) {
@@ -171,12 +153,13 @@ fn print(status: &Status, state_dir: Option<&Path>) {
             }
         });
     }
+    let now = seconds(RealHost.now());
     for gateway in gateways {
-        print_gateway(gateway);
+        let page = gateway.get("page").and_then(Value::as_str);
+        print_gateway(&Told::of(gateway, now), page);
     }
     for pid in unread {
-        output::line(&format!("gateway {pid}"));
-        row("record", &toned("cannot be read, so no more is known of it; `holdfast doctor` says more", Tone::Bad));
+        print_gateway(&Told::unread((*pid).into()), None);
     }
     output::line("");
     print_here(look);
@@ -192,126 +175,42 @@ fn print_hub(hub: &Hub) {
         None => format!("hub {}: serves the sessions of this user", info.pid),
     });
     if let Some(age) = hub.age.filter(|age| *age > RUN_RECORD_OLD) {
-        let old = format!("of its sessions, {}; they may be others by now", not_renewed(age));
+        let age = user_text::seconds(age);
+        let old = format!("of its sessions, written {age} ago and not renewed since; they may be others by now");
         row("record", &toned(&old, Tone::Bad));
     }
 }
 
-fn not_renewed(age: Duration) -> String {
-    format!("written {} ago and not renewed since", user_text::seconds(age))
-}
-
-fn print_gateway(gateway: &Value) {
-    let client = text(gateway, "/gateway/client").filter(|name| !name.is_empty()).unwrap_or("a client without a name");
-    output::line(&format!(
-        "gateway {} for {}, up {}",
-        number(gateway, "/gateway/pid"),
-        clean(client),
-        span(gateway, "/gateway/up_ms")
-    ));
-    match age(gateway, RealHost.now()) {
-        Some(age) if age > RUN_RECORD_OLD => {
-            row("record", &toned(&format!("{}: what follows may be over", not_renewed(age)), Tone::Bad));
-        }
-        // Until then it may just not have been renewed again.
-        Some(age) if age >= RUN_RECORD_BUSY_EVERY => row("record", &format!("of {} ago", user_text::seconds(age))),
-        Some(_) | None => {}
+fn print_gateway(told: &Told, page: Option<&str>) {
+    output::line(&format!("gateway {}", told.id.0));
+    for Fact { name, says, tone, .. } in &told.facts {
+        row(name, &in_colour(says, *tone));
     }
-    if let Some(clients) = gateway.pointer("/hub/clients").and_then(Value::as_array) {
-        let others = clients.iter().filter(|client| client["is_this"] != true);
-        let others: Vec<String> = others.map(|client| clean(text(client, "/client").unwrap_or_default())).collect();
-        let with = if others.is_empty() { "alone".to_owned() } else { format!("with {}", others.join(", ")) };
-        let taken = match number(gateway, "/hub/starts") {
-            0 | 1 => String::new(),
-            starts => format!("; the hub was started {starts} times"),
-        };
-        row("hub", &format!("{with}{taken}"));
-    }
-    row("project", &clean(text(gateway, "/project").unwrap_or("not known")));
-    if let Some(page) = text(gateway, "/page") {
+    if let Some(page) = page {
         row("page", page);
     }
-    let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
-    let why =
-        text(gateway, "/editor/why").map(|why| format!(": {}", clean(&why.replace('_', " ")))).unwrap_or_default();
-    let port = match gateway.pointer("/editor/port").and_then(Value::as_u64) {
-        Some(port) => format!(", port {port} ({})", clean(text(gateway, "/editor/port_named_by").unwrap_or("?"))),
-        None => String::new(),
-    };
-    let still = text(gateway, "/editor/still/says").map(|says| format!(", but {}", clean(says))).unwrap_or_default();
-    let works = still.is_empty() || gateway.pointer("/editor/still/may_work").and_then(Value::as_bool) == Some(true);
-    let tone = if ready && works { Tone::Good } else { Tone::Bad };
-    let state = clean(&user_text::connection_state(text(gateway, "/editor/state").unwrap_or("?"), !works));
-    let comma = if why.is_empty() { "" } else { "," };
-    let shown = toned(&format!("{state}{why}{comma} for {}{still}", span(gateway, "/editor/since_ms")), tone);
-    row("editor", &format!("{shown}{port}"));
-    if let Some(says) = text(gateway, "/editor/pulse/says") {
-        row("heartbeat", &clean(says));
+    for Line { what, says, tone, age, .. } in &told.open {
+        row("call", &format!("{what}: {} ({age})", in_colour(says, *tone)));
     }
-    let tools = match number(gateway, "/tools/count") {
-        0 => "none known".to_owned(),
-        count => format!("{count} from {}", clean(text(gateway, "/tools/from").unwrap_or("?"))),
-    };
-    row("tools", &tools);
-    if let Some(hidden) = hidden(gateway) {
-        row("hidden", &hidden);
+    match told.open_count.saturating_sub(told.open.len()) {
+        0 => {}
+        more => row("", &format!("and {more} more")),
     }
-    for line in gateway.pointer("/policy").and_then(Value::as_array).into_iter().flatten() {
-        row("policy", &clean(line.as_str().unwrap_or_default()));
+    if let Some(Line { what, says, age, .. }) = told.outages.first() {
+        row("lost", &format!("{what}, {age}, {says}"));
     }
-    if let Some(file) = text(gateway, "/audit") {
-        row("audit", &clean(file));
-    }
-    let of_client = text(gateway, "/queue/busy_for").map(|client| format!(" of {}", clean(client))).unwrap_or_default();
-    let busy = text(gateway, "/queue/busy_with/tool")
-        .map(|tool| format!(" ({}{of_client} for {})", clean(tool), span(gateway, "/queue/busy_with/for_ms")));
-    row(
-        "queue",
-        &format!(
-            "{} waiting, {} running{}",
-            number(gateway, "/queue/held"),
-            number(gateway, "/queue/running"),
-            busy.unwrap_or_default()
-        ),
-    );
-    for call in gateway.pointer("/calls/open").and_then(Value::as_array).into_iter().flatten() {
-        row("call", &call_line(call));
-    }
-    let (all, shown) = (number(gateway, "/calls/open_count"), gateway.pointer("/calls/open").and_then(Value::as_array));
-    let more = all.saturating_sub(shown.map_or(0, Vec::len) as u64);
-    if more > 0 {
-        row("", &format!("and {more} more"));
-    }
-    if let Some(why) = text(gateway, "/editor/last_loss/why") {
-        let back = match gateway.pointer("/editor/last_loss/back_after_ms").and_then(Value::as_u64) {
-            Some(millis) => format!("back after {}", user_text::seconds(Duration::from_millis(millis))),
-            None => "not back yet".to_owned(),
-        };
-        // The cause is what was learned later, for example that the process has ended.
-        let cause = text(gateway, "/editor/last_loss/cause").filter(|cause| *cause != why);
-        let cause = cause.map(|cause| format!(" ({})", clean(&cause.replace('_', " ")))).unwrap_or_default();
-        row("lost", &format!("{}{cause}, {} ago, {back}", clean(why), span(gateway, "/editor/last_loss/ago_ms")));
-    }
-    for problem in gateway.pointer("/problems").and_then(Value::as_array).into_iter().flatten() {
-        row("problem", &toned(&clean(problem.as_str().unwrap_or_default()), Tone::Bad));
+    for problem in &told.problems {
+        row("problem", &toned(problem, Tone::Bad));
     }
 }
 
-/// Returns the age of a record. `None` if it does not say when it was written, or that is to come.
-fn age(gateway: &Value, now: SystemTime) -> Option<Duration> {
-    let written = gateway.get("written_at").and_then(Value::as_f64)?;
-    Duration::try_from_secs_f64(seconds(now) - written).ok()
-}
-
-/// Describes an open call: the tool, its state, when the client made it, and what it waits for.
-fn call_line(call: &Value) -> String {
-    let tool = clean(text(call, "/tool").unwrap_or("?"));
-    let state = clean(text(call, "/state").unwrap_or("?"));
-    let waits = match text(call, "/waits_says").or_else(|| text(call, "/waits_for")) {
-        Some(cause) => format!(", waiting: {}", clean(&cause.replace('_', " "))),
-        None => String::new(),
-    };
-    format!("{tool}: {state}, made {} ago{waits}", span(call, "/accepted_ms_ago"))
+fn in_colour(says: &str, tone: State) -> String {
+    match tone {
+        State::Plain => says.to_owned(),
+        State::Good => toned(says, Tone::Good),
+        State::Waiting | State::Unsure => toned(says, Tone::Plain),
+        State::Trouble | State::Broken => toned(says, Tone::Bad),
+    }
 }
 
 fn print_here(look: &Look) {
@@ -366,25 +265,56 @@ fn print_here(look: &Look) {
     }
 }
 
-/// Names the tools that the gateway hides from its client. `None` if there are none.
-fn hidden(gateway: &Value) -> Option<String> {
-    let count = number(gateway, "/tools/hidden/count");
-    let first = gateway.pointer("/tools/hidden/first").and_then(Value::as_array).into_iter().flatten();
-    let first: Vec<String> = first.filter_map(|hidden| Some(clean(hidden.get("tool")?.as_str()?))).collect();
-    let more = if count > first.len() as u64 { ", ..." } else { "" };
-    (count > 0).then(|| format!("{count} from the client: {}{more}", first.join(", ")))
+/// Opens the page of a gateway, prints its address, and says so if there is none or no browser starts.
+fn open_page(gateways: &[Value], project: Option<&Path>) -> Exit {
+    let Some(page) = page(gateways, project) else {
+        output::complain(if gateways.is_empty() {
+            "holdfast status: no gateway runs, so there is no status page. An AI client starts one by itself."
+        } else {
+            "holdfast status: no running gateway serves a status page. Run `holdfast setup CLIENT --metrics` \
+             (CLIENT: claude-code, cursor, ...) and restart the client. `holdfast status --watch` shows the same on the terminal, without that."
+        });
+        return Exit::Failed;
+    };
+    output::line(page);
+    match open::that_detached_with_timeout(page, BROWSER_START_MAX) {
+        Ok(()) => Exit::Ok,
+        // Of a program that failed only its exit code is known, which says nothing.
+        Err(_) => {
+            output::complain(
+                "holdfast status: no browser could be started. Open the address yourself, on this machine.",
+            );
+            Exit::Failed
+        }
+    }
+}
+
+/// Returns the address of the page of this project's gateway, else of any: each page shows all gateways.
+fn page<'a>(gateways: &'a [Value], project: Option<&Path>) -> Option<&'a str> {
+    let of = |gateway: &'a Value| gateway.get("page").and_then(Value::as_str);
+    let ours = |gateway: &&Value| {
+        project.is_some_and(|project| gateway.get("project").and_then(Value::as_str).map(Path::new) == Some(project))
+    };
+    let mine = gateways.iter().filter(ours).find_map(of);
+    mine.or_else(|| gateways.iter().find_map(of))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn the_age_of_a_record_is_known_from_what_it_says() {
-        let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let record = json!({"written_at": 1000.0});
-        assert_eq!(age(&record, at(1060)), Some(Duration::from_secs(60)));
-        assert_eq!(age(&record, at(900)), None, "the clock was set back");
-        assert_eq!(age(&json!({}), at(1060)), None, "a record of an older version");
+    fn the_page_of_this_project_comes_first_and_any_is_better_than_none() {
+        let gateways = [
+            json!({"project": "/a", "page": null}),
+            json!({"project": "/b", "page": "http://127.0.0.1:1/"}),
+            json!({"project": "/c", "page": "http://127.0.0.1:2/"}),
+        ];
+        assert_eq!(page(&gateways, Some(Path::new("/c"))), Some("http://127.0.0.1:2/"));
+        assert_eq!(page(&gateways, Some(Path::new("/a"))), Some("http://127.0.0.1:1/"));
+        assert_eq!(page(&gateways, None), Some("http://127.0.0.1:1/"));
+        assert_eq!(page(&gateways[..1], Some(Path::new("/a"))), None);
     }
 }

@@ -1,12 +1,13 @@
 //! The flight recorder keeps the last steps of each machine in memory. The log after a broken promise or a supervisor's
 //! escalation, the status page and `status --watch` all read this record.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -79,14 +80,15 @@ impl Track {
 }
 
 /// One transition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Step {
     /// The time, in seconds since the Unix epoch.
     pub at: f64,
     /// The state that was left.
-    pub from: &'static str,
+    pub from: Cow<'static, str>,
     /// The state that was entered.
-    pub to: &'static str,
+    pub to: Cow<'static, str>,
     /// The name of the event, without its data.
     pub event: String,
     /// How long the machine had been in the state that was left, in seconds.
@@ -94,12 +96,13 @@ pub struct Step {
 }
 
 /// The recent history of one machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Timeline {
     /// The name of the machine.
-    pub machine: &'static str,
+    pub machine: Cow<'static, str>,
     /// The current state.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// When the machine entered this state, in seconds since the Unix epoch.
     pub since: f64,
     /// The last transitions, oldest first; at most [`FLIGHT_RECORD_MAX`].
@@ -142,7 +145,7 @@ impl Timeline {
     /// parentheses is how long the state lasted.
     pub fn line(&self, count: usize) -> String {
         let last = self.steps.get(self.steps.len().saturating_sub(count)..).unwrap_or_default();
-        let mut line = last.first().map_or(self.state, |step| step.from).to_owned();
+        let mut line = last.first().map_or(&self.state, |step| &step.from).to_string();
         for (index, step) in last.iter().enumerate() {
             if index > 0 {
                 let _ = write!(line, " ({:.0?})", Duration::from_secs_f64(step.after.max(0.0)));
@@ -211,7 +214,13 @@ impl FlightRecorder {
         if track.steps.len() >= FLIGHT_RECORD_MAX {
             track.steps.pop_front();
         }
-        track.steps.push_back(Step { at: seconds(now), from, to, event, after: after.as_secs_f64() });
+        track.steps.push_back(Step {
+            at: seconds(now),
+            from: from.into(),
+            to: to.into(),
+            event,
+            after: after.as_secs_f64(),
+        });
         (track.state, track.since, track.entered) = (to, Instant::now(), now);
         track.turned(self.began.elapsed().as_secs());
         drop(track);
@@ -243,8 +252,8 @@ impl FlightRecorder {
             let steps = track.steps.iter().skip(left_out).filter(|step| step.at >= from).cloned().collect();
             let sparkline = track.sparkline(second);
             Timeline {
-                machine: track.machine,
-                state: track.state,
+                machine: track.machine.into(),
+                state: track.state.into(),
                 tone: track.tone(),
                 since: seconds(track.entered),
                 steps,
@@ -274,7 +283,7 @@ mod tests {
         flight.moved("bridge", "idle", "stopped", "StopRequested".into(), start);
         let all = |window| flight.timelines(window, FLIGHT_RECORD_MAX, start + Duration::from_secs(300));
         let timeline = all(Duration::MAX).into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
-        assert_eq!((timeline.steps.len(), timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
+        assert_eq!((timeline.steps.len(), &*timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
         // The last transitions began at 250 s or later. The very last one has a timestamp at the Unix epoch, which is outside the
         // window.
         let recent = all(Duration::from_secs(50)).remove(0);

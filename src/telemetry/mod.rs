@@ -9,6 +9,7 @@ pub mod logs;
 pub mod metrics;
 mod process;
 pub mod tone;
+pub(crate) mod view;
 
 /// The commit that the program is built from; `None` in builds that do not say it.
 pub const REVISION: Option<&str> = option_env!("HOLDFAST_REVISION");

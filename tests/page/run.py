@@ -307,7 +307,7 @@ def watch_a_session(room, browser, shots):
         gateway.call("3", "echo", {"text": "held"})
         waiting = browser.shows("#open", HOSTILE_TOOL, "echo")
         assert waiting.count("waiting: Unity is reloading its domain") == 2, waiting
-        browser.shows("#outages", "reload", "not yet")
+        browser.shows("#outages", "reload", "not back yet")
         check_looks(browser, "reloading", shots)
 
         gateway.answer("2"), gateway.answer("3")

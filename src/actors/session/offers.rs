@@ -122,7 +122,6 @@ impl SessionActor {
             true => editors::status(&self.seat, &self.seat.tools_on(&here), &heading.scope),
             false => self.seat.tools_on(&here).status(),
         };
-        let problems = status["problems"].as_array().into_iter().flatten();
         let shown = here.published().catalogue;
         // In a union, a tool may be listed under another name.
         let names = |role: Role| {
@@ -138,10 +137,10 @@ impl SessionActor {
         };
         let last = (!several && prompt == Prompt::FixCompileErrors).then(|| here.last_compile());
         PromptFacts {
-            summary: status["summary"].as_str().unwrap_or_default().to_owned(),
-            next: status["next"].as_str().map(str::to_owned),
+            summary: status.summary,
+            next: status.next,
             needs_the_user: !several && cause_now(&here).is_some_and(Cause::needs_the_user),
-            problems: problems.filter_map(Value::as_str).map(str::to_owned).collect(),
+            problems: status.problems,
             compile: names(Role::Compile),
             console: names(Role::Console),
             is_live: here.published().source == Source::Live,

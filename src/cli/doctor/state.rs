@@ -3,8 +3,6 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::finding::Finding;
 use crate::cli::look::Look;
 use crate::cli::variables::profile_folders;
@@ -17,6 +15,8 @@ use crate::protocol::text::clean;
 use crate::storage::catalogue_file::{self, Unusable};
 use crate::storage::hub_folder::HubFolder;
 use crate::storage::instance_record;
+use crate::telemetry::flight::seconds;
+use crate::telemetry::view::told::Told;
 
 pub(super) fn state(config: &Config, look: &Look) -> Vec<Finding> {
     let Some(folder) = &config.state_dir else {
@@ -37,7 +37,8 @@ pub(super) fn state(config: &Config, look: &Look) -> Vec<Finding> {
     if let Some(project) = &look.survey.project {
         findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
-    findings.extend(instance_record::all(folder).iter().map(gateway));
+    let now = seconds(RealHost.now());
+    findings.extend(instance_record::all(folder).iter().map(|record| gateway(&Told::of(record, now))));
     findings.extend(instance_record::unread(folder).into_iter().map(|pid| {
         Finding::note("gateway", format!("pid {pid} runs, and its record in the state folder cannot be read"))
     }));
@@ -159,14 +160,10 @@ fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Op
     }
 }
 
-fn gateway(record: &Value) -> Finding {
-    let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str).map(clean);
-    let pid = record.pointer("/gateway/pid").and_then(Value::as_u64).unwrap_or_default();
-    let client =
-        text("/gateway/client").filter(|name| !name.is_empty()).unwrap_or_else(|| "a client without a name".into());
-    let state = text("/editor/state").unwrap_or_default().replace('_', " ");
-    let project = text("/project").unwrap_or_else(|| "no known project".into());
-    Finding::note("gateway", format!("pid {pid} runs for {client}: {state}, {project}"))
+fn gateway(told: &Told) -> Finding {
+    let Told { id: (pid, _), client, state, facts, .. } = told;
+    let project = facts.iter().find(|fact| fact.name == "project").map(|fact| format!(", project {}", fact.says));
+    Finding::note("gateway", format!("pid {pid} runs for {client}: {state}{}", project.unwrap_or_default()))
 }
 
 /// Whether a file can be made at this path, as far as that is known without making it.

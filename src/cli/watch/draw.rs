@@ -1,18 +1,14 @@
-//! Draws the screen of `holdfast status --watch`: a pure function of the records, the time, the size and the selection.
-
-use std::time::Duration;
+//! Draws the screen of `holdfast status --watch`: a pure function of what is told, the size and the selection.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::{Block, Clear, Widget};
 
-use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, fit, mark, sign};
-use super::sparkline::columns;
-use super::view::{Call, Gateway, Outage, Timeline};
-use crate::core::user_text;
+use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, columns, fit, mark, sign};
 use crate::limits::PICTURE_WINDOW;
 use crate::telemetry::tone::Tone;
+use crate::telemetry::view::told::{Fact, Line, Machine, Told};
 
 /// Below this height the terminal shows only the list, and Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;
@@ -22,64 +18,31 @@ const COLUMNS_MIN_WIDTH: u16 = 110;
 const COMPACT_BELOW_HEIGHT: u16 = 16;
 /// From this width on, the time that a call was held is drawn.
 const HELD_MIN_WIDTH: u16 = 80;
-/// Below this width, no sparkline is drawn.
 const SPARKLINE_MIN_WIDTH: u16 = 8;
 
-/// The user's choice of what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// The selected gateway, by [`Gateway::id`]. If there is no such gateway, the first one is selected.
+    /// The selected gateway, by [`Told::id`]. If there is no such gateway, the first one is selected.
     pub gateway: Option<(u64, u64)>,
-    /// Whether the selected gateway fills the screen.
     pub detail: bool,
-    /// Whether the state machines of the selected gateway are shown.
     pub machines: bool,
-    /// Whether the list of keys is shown.
     pub help: bool,
 }
 
 impl Selection {
-    /// Returns the index of the selected gateway.
-    pub fn index(&self, gateways: &[Gateway]) -> usize {
-        gateways.iter().position(|gateway| Some(gateway.id()) == self.gateway).unwrap_or_default()
+    pub fn index(&self, gateways: &[Told]) -> usize {
+        gateways.iter().position(|told| Some(told.id) == self.gateway).unwrap_or_default()
     }
 }
 
-/// Everything that is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen<'a> {
-    /// The running gateways, as described by their records.
-    pub gateways: &'a [Gateway],
+    pub gateways: &'a [Told],
     /// Whether there is a state folder in which to look for gateways.
     pub state_folder: bool,
-    /// The current time, in seconds since the Unix epoch.
-    pub now: f64,
-    /// The user's choice.
     pub selection: Selection,
     /// Whether colours may be used. Signs show the same meaning without colours.
     pub colours: bool,
-}
-
-fn words(label: &str) -> String {
-    label.replace('_', " ")
-}
-
-fn millis(millis: u64) -> String {
-    user_text::seconds(Duration::from_millis(millis))
-}
-
-/// The age of what has just begun.
-const NOW: &str = "now";
-
-/// Describes an age, rounded so that the text does not change all the time.
-fn age(span: Duration) -> String {
-    match span.as_secs() {
-        0 => NOW.to_owned(),
-        seconds @ 1..=119 => format!("{seconds} s"),
-        seconds @ 120..=7199 => format!("{} min", seconds / 60),
-        seconds @ 7200..=172_799 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
 }
 
 impl Widget for Screen<'_> {
@@ -159,46 +122,28 @@ impl Screen<'_> {
         }
     }
 
-    fn row(&self, pen: &mut Pen<'_>, gateway: &Gateway, selected: bool) {
-        let tone = gateway.tone();
-        let style = pen.tone(tone);
+    fn row(&self, pen: &mut Pen<'_>, told: &Told, selected: bool) {
+        let style = pen.tone(told.tone);
         let name = if selected { BOLD } else { PLAIN };
-        let state = if gateway.unreadable {
-            "cannot be read".to_owned()
-        } else if gateway.is_old(self.now) {
-            format!("old: {} ago", age(gateway.age(self.now)))
-        } else {
-            let state = user_text::connection_state(&gateway.editor.state, false);
-            let why = gateway.editor.why.as_deref().map_or(state, words);
-            format!("{why} {}", age(gateway.grown(gateway.editor.since_ms, self.now)))
-        };
-        let calls = match (gateway.queue.held, gateway.queue.running) {
-            _ if gateway.unreadable || gateway.is_old(self.now) => String::new(),
-            (0, 0) => "idle".to_owned(),
-            (held, 0) => format!("{held} wait"),
-            (0, running) => format!("{running} run"),
-            (held, running) => format!("{held} wait, {running} run"),
-        };
         let width = pen.area.width;
         let client = if width >= 60 { 18 } else { 0 };
         let project = width.saturating_sub(4 + client).min(40) / if width >= 60 { 2 } else { 3 };
         let mut cells: Vec<Cell<'_>> = vec![
             (2, if selected { "▸ " } else { "  " }, name),
-            (2, mark(tone), style),
-            (project.max(6), gateway.name(), name),
+            (2, mark(told.tone), style),
+            (project.max(6), &told.name, name),
         ];
         if client > 0 {
-            cells.push((client, client_name(gateway), PLAIN));
+            cells.push((client, &told.client, PLAIN));
         }
-        cells.push((if width >= 60 { 20 } else { 16 }, &state, style));
-        cells.push((0, &calls, PLAIN));
+        cells.push((if width >= 60 { 20 } else { 16 }, &told.state, style));
+        cells.push((0, &told.load, PLAIN));
         pen.line(&cells);
     }
 
-    /// Draws the selected gateway, as much of it as fits.
     fn selected(&self, area: Rect, buffer: &mut Buffer) {
-        let Some(gateway) = self.gateways.get(self.selection.index(self.gateways)) else { return };
-        let title = format!(" {} ", fit(&format!("{}, gateway {}", gateway.name(), gateway.gateway.pid), 60));
+        let Some(told) = self.gateways.get(self.selection.index(self.gateways)) else { return };
+        let title = format!(" {} ", fit(&format!("{}, gateway {}", told.name, told.id.0), 60));
         let inner = if area.width >= 30 && area.height >= COMPACT_BELOW_HEIGHT {
             let block = Block::bordered().title(title);
             let inner = block.inner(area);
@@ -208,215 +153,35 @@ impl Screen<'_> {
             area
         };
         let mut pen = Pen { buffer, area: inner, row: 0, colours: self.colours };
-        if gateway.unreadable {
-            let text = "Its record cannot be read: the disk may be full, or it is of another version of holdfast.";
-            return pen.line(&[(0, text, pen.tone(Tone::Unsure))]);
-        }
         if area.height < COMPACT_BELOW_HEIGHT {
-            self.editor(&mut pen, gateway);
-            self.open_calls(&mut pen, gateway);
-            return self.machines(&mut pen, gateway);
+            let urgent = ["record", "editor", "heartbeat"];
+            facts(&mut pen, told.facts.iter().filter(|fact| !fact.minor && urgent.contains(&fact.name)));
+            open_calls(&mut pen, told);
+            return machines(&mut pen, told);
         }
-        self.facts(&mut pen, gateway);
+        facts(&mut pen, told.facts.iter().filter(|fact| !fact.minor));
+        for problem in &told.problems {
+            let style = pen.tone(Tone::Trouble);
+            pen.field("problem", problem, style);
+        }
         pen.gap();
         if self.selection.machines {
-            self.machines(&mut pen, gateway);
+            machines(&mut pen, told);
             pen.gap();
         }
         let rest = Rect { y: inner.y + pen.row, height: pen.left(), ..inner };
         if rest.width >= COLUMNS_MIN_WIDTH {
             let middle = rest.width / 5 * 3;
             let left = Rect { width: middle - 2, ..rest };
-            self.calls(&mut Pen { buffer, area: left, row: 0, colours: self.colours }, gateway);
+            calls(&mut Pen { buffer, area: left, row: 0, colours: self.colours }, told);
             let right = Rect { x: rest.x + middle, width: rest.width - middle, ..rest };
-            self.past(&mut Pen { buffer, area: right, row: 0, colours: self.colours }, gateway);
+            past(&mut Pen { buffer, area: right, row: 0, colours: self.colours }, told);
         } else {
             let mut pen = Pen { buffer, area: rest, row: 0, colours: self.colours };
-            self.calls(&mut pen, gateway);
+            calls(&mut pen, told);
             pen.gap();
-            self.past(&mut pen, gateway);
+            past(&mut pen, told);
         }
-    }
-
-    fn editor(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        if gateway.is_old(self.now) {
-            let text = format!(
-                "This is {} old: the gateway lives, but has written nothing since. All of it may be over.",
-                age(gateway.age(self.now))
-            );
-            pen.line(&[(0, &text, pen.tone(Tone::Unsure).add_modifier(Modifier::BOLD))]);
-        }
-        let editor = &gateway.editor;
-        let why = editor.why.as_deref().map(|why| format!(": {}", words(why))).unwrap_or_default();
-        let still = editor.still.as_ref().map(|still| format!(", but {}", still.says)).unwrap_or_default();
-        let state =
-            user_text::connection_state(&editor.state, editor.still.as_ref().is_some_and(|still| !still.may_work));
-        let comma = if why.is_empty() { "" } else { "," };
-        let mut text = match age(gateway.grown(editor.since_ms, self.now)) {
-            now if now == NOW => format!("{state}{why}, {now}{still}"),
-            age => format!("{state}{why}{comma} for {age}{still}"),
-        };
-        for (name, value) in [("port", editor.port.map(u32::from)), ("pid", editor.pid)] {
-            if let Some(value) = value {
-                text.push_str(&format!("  {name} {value}"));
-            }
-        }
-        if let Some(version) = &editor.unity_version {
-            text.push_str(&format!("  Unity {version}"));
-        }
-        let style = pen.tone(gateway.tone());
-        pen.field("editor", &text, style);
-        if let Some(heartbeat) = &editor.heartbeat {
-            pen.field("heartbeat", &heartbeat.says, PLAIN);
-        }
-    }
-
-    fn facts(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        self.editor(pen, gateway);
-        let up = age(gateway.grown(gateway.gateway.up_ms, self.now));
-        pen.field("client", &format!("{}, up {up}", client_name(gateway)), PLAIN);
-        pen.field("project", gateway.project.as_deref().unwrap_or("not known"), PLAIN);
-        let queue = format!(
-            "{} wait, {} run; {} tools from {}",
-            gateway.queue.held, gateway.queue.running, gateway.tools.count, gateway.tools.from
-        );
-        pen.field("queue", &queue, PLAIN);
-        for problem in &gateway.problems {
-            let style = pen.tone(Tone::Trouble);
-            pen.field("problem", problem, style);
-        }
-    }
-
-    fn machines(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        if gateway.timelines.is_empty() {
-            return;
-        }
-        let width = pen.area.width;
-        let state = if width >= 60 { 24 } else { 16 };
-        let sparkline_width = width.saturating_sub(10 + state);
-        let window = PICTURE_WINDOW.as_secs();
-        let scale = if sparkline_width >= 20 {
-            let back = format!("{window} s ago");
-            let gap = usize::from(sparkline_width).saturating_sub(back.len() + 3);
-            format!("{back}{:gap$}now", "")
-        } else {
-            String::new()
-        };
-        pen.line(&[(10 + state, "Machines", BOLD), (0, &scale, DIM)]);
-        for timeline in &gateway.timelines {
-            self.machine(pen, timeline, gateway.age(self.now).as_secs(), state, sparkline_width);
-        }
-        if pen.left() > 6 && sparkline_width >= SPARKLINE_MIN_WIDTH {
-            pen.line(&[(10, "", DIM), (0, "█ works  ▒ on its way  X trouble  - at rest", DIM)]);
-        }
-    }
-
-    fn machine(&self, pen: &mut Pen<'_>, timeline: &Timeline, behind: u64, state: u16, sparkline_width: u16) {
-        let since = Duration::try_from_secs_f64(self.now - timeline.since).unwrap_or_default();
-        let text = format!("{} {}", words(&timeline.state), age(since));
-        let style = if timeline.tone == Tone::Plain { PLAIN } else { pen.tone(timeline.tone) };
-        let y = pen.area.y + pen.row;
-        let full = pen.left() == 0;
-        pen.line(&[(10, &timeline.machine, PLAIN), (state, &text, style)]);
-        if full || sparkline_width < SPARKLINE_MIN_WIDTH {
-            return;
-        }
-        let parts = columns(&timeline.sparkline, behind, usize::from(sparkline_width));
-        for (x, part) in (pen.area.x + 10 + state..).zip(parts) {
-            let style = pen.tone(part.unwrap_or(Tone::Plain));
-            pen.buffer.set_stringn(x, y, sign(part), 1, style);
-        }
-    }
-
-    fn open_calls(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        let calls = &gateway.calls;
-        pen.heading(&format!("In flight ({})", calls.open_count));
-        // Open calls are drawn first; at least a third of the space is left for calls that have ended.
-        let most = usize::from(pen.left()) * 2 / 3;
-        for call in calls.open.iter().take(most) {
-            self.open_call(pen, gateway, call);
-        }
-        let shown = calls.open.len().min(most) as u64;
-        match calls.open_count.saturating_sub(shown) {
-            0 if shown == 0 => pen.line(&[(0, "none", DIM)]),
-            0 => {}
-            more => pen.line(&[(0, &format!("and {more} more"), DIM)]),
-        }
-    }
-
-    fn calls(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        self.open_calls(pen, gateway);
-        pen.gap();
-        pen.heading("Last calls");
-        let calls = &gateway.calls;
-        if calls.recent.is_empty() {
-            pen.line(&[(0, "none", DIM)]);
-        }
-        for call in &calls.recent {
-            self.ended_call(pen, gateway, call);
-        }
-    }
-
-    fn open_call(&self, pen: &mut Pen<'_>, gateway: &Gateway, call: &Call) {
-        let for_how_long = age(gateway.grown(call.accepted_ms_ago, self.now));
-        let (text, tone) = match call.waits_says.as_ref().or(call.waits_for.as_ref()) {
-            Some(cause) => (format!("waiting: {}", words(cause)), Tone::Waiting),
-            None if call.state == "sent" => ("sent to Unity".to_owned(), Tone::Good),
-            None => (words(&call.state), Tone::Unsure),
-        };
-        let style = pen.tone(tone);
-        let name = tool_width(pen.area.width);
-        pen.line(&[(name, &call.tool, PLAIN), (8, &for_how_long, PLAIN), (0, &text, style)]);
-    }
-
-    fn ended_call(&self, pen: &mut Pen<'_>, gateway: &Gateway, call: &Call) {
-        let verdict = call.verdict.as_deref().unwrap_or("?");
-        let cause = call.cause.as_deref().map(|cause| format!(": {}", words(cause))).unwrap_or_default();
-        let text = format!("{}{cause}", words(verdict));
-        let ended = gateway.grown(call.accepted_ms_ago.saturating_sub(call.took_ms), self.now);
-        // A wait that nobody would notice says nothing.
-        let wide = pen.area.width >= HELD_MIN_WIDTH;
-        let held = call.held_ms.filter(|held| wide && *held >= 1000);
-        let waited = held.map(|held| format!(" ({} held)", millis(held))).unwrap_or_default();
-        let times = format!("{}{waited}, {} ago", millis(call.took_ms), age(ended)).replace("now ago", "now");
-        let style = pen.tone(verdict_tone(verdict));
-        let name = tool_width(pen.area.width);
-        let verdict_width = pen.area.width.saturating_sub(name + if wide { 36 } else { 20 }).max(8);
-        pen.line(&[(name, &call.tool, PLAIN), (verdict_width, &text, style), (0, &times, DIM)]);
-    }
-
-    fn past(&self, pen: &mut Pen<'_>, gateway: &Gateway) {
-        pen.heading("Reloads and losses");
-        if gateway.outages.is_empty() {
-            pen.line(&[(0, "none", DIM)]);
-        }
-        let restarts = &gateway.gateway.actor_restarts;
-        let reserved = if restarts.is_empty() { 0 } else { restarts.len() + 2 };
-        let most = usize::from(pen.left()).saturating_sub(reserved);
-        for outage in gateway.outages.iter().take(most) {
-            self.outage(pen, gateway, outage);
-        }
-        if !restarts.is_empty() {
-            pen.gap();
-            pen.heading("Restarts of our own parts");
-            for (part, count) in restarts {
-                let style = pen.tone(Tone::Trouble);
-                pen.line(&[(12, part, PLAIN), (0, &count.to_string(), style)]);
-            }
-        }
-    }
-
-    fn outage(&self, pen: &mut Pen<'_>, gateway: &Gateway, outage: &Outage) {
-        let ago = format!("{} ago", age(gateway.grown(outage.ago_ms, self.now))).replace("now ago", "now");
-        let (back, tone) = match outage.back_after_ms {
-            Some(span) => (format!("back after {}", millis(span)), Tone::Good),
-            None => {
-                let cause = outage.cause.as_deref().map(|cause| format!(": {}", words(cause))).unwrap_or_default();
-                (format!("not back yet{cause}"), Tone::Waiting)
-            }
-        };
-        let style = pen.tone(tone);
-        pen.line(&[(12, &words(&outage.why), PLAIN), (12, &ago, DIM), (0, &back, style)]);
     }
 
     fn help(&self, area: Rect, buffer: &mut Buffer) {
@@ -443,22 +208,107 @@ impl Screen<'_> {
     }
 }
 
-fn client_name(gateway: &Gateway) -> &str {
-    let name = &gateway.gateway.client;
-    if name.is_empty() { "no name" } else { name }
+fn facts<'t>(pen: &mut Pen<'_>, facts: impl Iterator<Item = &'t Fact>) {
+    for fact in facts {
+        let style = if fact.tone == Tone::Plain { PLAIN } else { pen.tone(fact.tone) };
+        pen.field(fact.name, &fact.says, style);
+    }
+}
+
+fn machines(pen: &mut Pen<'_>, told: &Told) {
+    if told.machines.is_empty() {
+        return;
+    }
+    let width = pen.area.width;
+    let state = if width >= 60 { 24 } else { 16 };
+    let sparkline_width = width.saturating_sub(10 + state);
+    let window = PICTURE_WINDOW.as_secs();
+    let scale = if sparkline_width >= 20 {
+        let back = format!("{window} s ago");
+        let gap = usize::from(sparkline_width).saturating_sub(back.len() + 3);
+        format!("{back}{:gap$}now", "")
+    } else {
+        String::new()
+    };
+    pen.line(&[(10 + state, "Machines", BOLD), (0, &scale, DIM)]);
+    for machine in &told.machines {
+        one_machine(pen, machine, state, sparkline_width);
+    }
+    if pen.left() > 6 && sparkline_width >= SPARKLINE_MIN_WIDTH {
+        pen.line(&[(10, "", DIM), (0, "█ works  ▒ on its way  X trouble  - at rest", DIM)]);
+    }
+}
+
+fn one_machine(pen: &mut Pen<'_>, machine: &Machine, state: u16, sparkline_width: u16) {
+    let style = if machine.tone == Tone::Plain { PLAIN } else { pen.tone(machine.tone) };
+    let y = pen.area.y + pen.row;
+    let full = pen.left() == 0;
+    pen.line(&[(10, &machine.name, PLAIN), (state, &machine.state, style)]);
+    if full || sparkline_width < SPARKLINE_MIN_WIDTH {
+        return;
+    }
+    let parts = columns(&machine.strip, usize::from(sparkline_width));
+    for (x, part) in (pen.area.x + 10 + state..).zip(parts) {
+        let style = pen.tone(part.unwrap_or(Tone::Plain));
+        pen.buffer.set_stringn(x, y, sign(part), 1, style);
+    }
+}
+
+fn open_calls(pen: &mut Pen<'_>, told: &Told) {
+    pen.heading(&format!("In flight ({})", told.open_count));
+    // Open calls are drawn first; at least a third of the space is left for calls that have ended.
+    let most = usize::from(pen.left()) * 2 / 3;
+    let name = tool_width(pen.area.width);
+    for Line { what, says, tone, age, .. } in told.open.iter().take(most) {
+        let style = pen.tone(*tone);
+        pen.line(&[(name, what, PLAIN), (8, age, PLAIN), (0, says, style)]);
+    }
+    let shown = told.open.len().min(most);
+    match told.open_count.saturating_sub(shown) {
+        0 if shown == 0 => pen.line(&[(0, "none", DIM)]),
+        0 => {}
+        more => pen.line(&[(0, &format!("and {more} more"), DIM)]),
+    }
+}
+
+fn calls(pen: &mut Pen<'_>, told: &Told) {
+    open_calls(pen, told);
+    pen.gap();
+    pen.heading("Last calls");
+    if told.recent.is_empty() {
+        pen.line(&[(0, "none", DIM)]);
+    }
+    let wide = pen.area.width >= HELD_MIN_WIDTH;
+    let name = tool_width(pen.area.width);
+    let verdict_width = pen.area.width.saturating_sub(name + if wide { 36 } else { 20 }).max(8);
+    for Line { what, says, tone, held, took, age } in &told.recent {
+        let held = if wide && !held.is_empty() { format!(" ({held} held)") } else { String::new() };
+        let style = pen.tone(*tone);
+        pen.line(&[(name, what, PLAIN), (verdict_width, says, style), (0, &format!("{took}{held}, {age}"), DIM)]);
+    }
+}
+
+fn past(pen: &mut Pen<'_>, told: &Told) {
+    pen.heading("Reloads and losses");
+    if told.outages.is_empty() {
+        pen.line(&[(0, "none", DIM)]);
+    }
+    let reserved = if told.restarts.is_empty() { 0 } else { told.restarts.len() + 2 };
+    let most = usize::from(pen.left()).saturating_sub(reserved);
+    for Line { what, says, tone, age, .. } in told.outages.iter().take(most) {
+        let style = pen.tone(*tone);
+        pen.line(&[(12, what, PLAIN), (12, age, DIM), (0, says, style)]);
+    }
+    if !told.restarts.is_empty() {
+        pen.gap();
+        pen.heading("Restarts of our own parts");
+        for (part, count) in &told.restarts {
+            let style = pen.tone(Tone::Trouble);
+            pen.line(&[(12, part, PLAIN), (0, &count.to_string(), style)]);
+        }
+    }
 }
 
 fn tool_width(width: u16) -> u16 {
     (width / 3).clamp(8, 26)
-}
-
-fn verdict_tone(verdict: &str) -> Tone {
-    match verdict {
-        "ok" => Tone::Good,
-        "tool_error" | "not_executed" => Tone::Trouble,
-        "still_running" => Tone::Waiting,
-        "internal" => Tone::Broken,
-        "cancelled" => Tone::Plain,
-        _ => Tone::Unsure,
-    }
 }

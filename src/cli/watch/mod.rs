@@ -5,10 +5,8 @@
 
 mod draw;
 mod pen;
-mod sparkline;
 #[cfg(test)]
 mod tests;
-mod view;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +21,6 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use self::draw::{Screen, Selection};
-use self::view::Gateway;
 use super::gateway_args::EditorArgs;
 use super::serve::watch_signals;
 use super::{Exit, one_shot, output};
@@ -33,8 +30,8 @@ use crate::platform::stdio;
 use crate::runtime::enter;
 use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
+use crate::telemetry::view::told::Told;
 
-/// Watches until a key or a signal ends it.
 pub fn run(arguments: &EditorArgs) -> ExitCode {
     if !output::can_draw() {
         output::complain(
@@ -121,15 +118,11 @@ fn watch(state_dir: Option<&Path>, over: &Mutex<bool>) -> std::io::Result<()> {
     loop {
         let records = state_dir.map(instance_record::all).unwrap_or_default();
         let unread = state_dir.map(instance_record::unread).unwrap_or_default();
-        let gateways: Vec<Gateway> =
-            records.into_iter().map(Gateway::of).chain(unread.into_iter().map(Gateway::unread)).collect();
-        let screen = Screen {
-            gateways: &gateways,
-            state_folder: state_dir.is_some(),
-            now: seconds(RealHost.now()),
-            selection,
-            colours,
-        };
+        let now = seconds(RealHost.now());
+        let gateways: Vec<Told> = (records.iter().map(|record| Told::of(record, now)))
+            .chain(unread.into_iter().map(|pid| Told::unread(pid.into())))
+            .collect();
+        let screen = Screen { gateways: &gateways, state_folder: state_dir.is_some(), selection, colours };
         {
             let over = enter(over);
             if *over {
@@ -148,17 +141,16 @@ fn watch(state_dir: Option<&Path>, over: &Mutex<bool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the program goes on after a key was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressed {
     GoOn,
     Quit,
 }
 
-fn press(key: KeyEvent, gateways: &[Gateway], selection: &mut Selection) -> Pressed {
+fn press(key: KeyEvent, gateways: &[Told], selection: &mut Selection) -> Pressed {
     let at = selection.index(gateways);
     let mut select = |index: usize| {
-        selection.gateway = gateways.get(index).map(Gateway::id).or(selection.gateway);
+        selection.gateway = gateways.get(index).map(|told| told.id).or(selection.gateway);
     };
     match key.code {
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Pressed::Quit,

@@ -14,7 +14,6 @@ pub(super) struct Pen<'b> {
     pub(super) area: Rect,
     /// The row of the next line, from the top of the part.
     pub(super) row: u16,
-    /// Whether colours may be used.
     pub(super) colours: bool,
 }
 
@@ -115,5 +114,44 @@ pub(super) fn mark(tone: Tone) -> &'static str {
         Tone::Unsure => "?",
         Tone::Trouble | Tone::Broken => "✗",
         Tone::Plain => "○",
+    }
+}
+
+/// Scales a sparkline of one letter per second to `columns` columns; a column is `None` where the state is unknown. A column of
+/// several seconds shows the worst state of them, because the user looks for outages.
+pub(super) fn columns(sparkline: &str, columns: usize) -> Vec<Option<Tone>> {
+    let seconds: Vec<Option<Tone>> = sparkline.chars().map(Tone::of_letter).collect();
+    let all = seconds.len();
+    let part = |column: usize| {
+        let from = column * all / columns;
+        let to = ((column + 1) * all).div_ceil(columns);
+        seconds.get(from..to).and_then(|part| part.iter().copied().max()).flatten()
+    };
+    (0..columns).map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(sparkline: &str, wide: usize) -> String {
+        columns(sparkline, wide).into_iter().map(|tone| tone.map_or(' ', Tone::letter)).collect()
+    }
+
+    #[test]
+    fn what_was_short_is_seen_at_any_width() {
+        let sparkline = "   --WGGGGGGTGGGGGGG";
+        assert_eq!(drawn(sparkline, 20), sparkline);
+        assert_eq!(drawn(sparkline, 5), "-WGTG");
+        assert_eq!(drawn(sparkline, 3), "WTG");
+        assert_eq!(drawn("GT", 6), "GGGTTT");
+        assert_eq!(drawn("GT", 3), "GTT");
+    }
+
+    #[test]
+    fn nonsense_in_a_record_is_drawn_and_does_not_panic() {
+        for (sparkline, wide) in [("", 7), ("x\u{1b}\u{65e5}G", 3), ("G", 0), ("", 0)] {
+            assert_eq!(columns(sparkline, wide).len(), wide);
+        }
     }
 }

@@ -9,8 +9,8 @@ use ratatui::style::Color;
 use serde_json::{Value, json};
 
 use super::draw::{Screen, Selection};
-use super::view::Gateway;
 use super::{Pressed, press};
+use crate::telemetry::view::told::Told;
 
 /// The time at which every screen is drawn, in seconds since the Unix epoch.
 const NOW: f64 = 1_700_000_000.0;
@@ -120,9 +120,13 @@ fn hostile() -> Value {
     record
 }
 
+fn told(records: &[Value]) -> Vec<Told> {
+    records.iter().map(|record| Told::of(record, NOW)).collect()
+}
+
 fn drawn(records: &[Value], size: (u16, u16), selection: Selection, colours: bool) -> Terminal<TestBackend> {
-    let gateways: Vec<Gateway> = records.iter().cloned().map(Gateway::of).collect();
-    let screen = Screen { gateways: &gateways, state_folder: true, now: NOW, selection, colours };
+    let gateways = told(records);
+    let screen = Screen { gateways: &gateways, state_folder: true, selection, colours };
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     terminal.draw(|frame| frame.render_widget(screen, frame.area())).unwrap();
     terminal
@@ -151,8 +155,7 @@ fn colours(terminal: &Terminal<TestBackend>) -> String {
 #[test]
 fn no_gateway_says_what_to_do() {
     insta::assert_snapshot!(picture(&[], (80, 12), Selection::default()));
-    let screen =
-        Screen { gateways: &[], state_folder: false, now: NOW, selection: Selection::default(), colours: true };
+    let screen = Screen { gateways: &[], state_folder: false, selection: Selection::default(), colours: true };
     let mut terminal = Terminal::new(TestBackend::new(60, 8)).unwrap();
     terminal.draw(|frame| frame.render_widget(screen, frame.area())).unwrap();
     insta::assert_snapshot!("no_state_folder", terminal.backend());
@@ -163,7 +166,7 @@ fn the_sessions_of_a_hub_are_told_apart() {
     let mut other = reloading();
     other["gateway"]["pid"] = json!(4242);
     other["gateway"]["session"] = json!(2);
-    let gateways: Vec<Gateway> = [ready(), other].into_iter().map(Gateway::of).collect();
+    let gateways = told(&[ready(), other]);
     let mut selection = Selection::default();
     press(ratatui::crossterm::event::KeyCode::Down.into(), &gateways, &mut selection);
     assert_eq!(selection.index(&gateways), 1);
@@ -239,7 +242,7 @@ fn without_colours_signs_say_the_same() {
 #[test]
 fn keys_select_and_quit() {
     use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-    let gateways: Vec<Gateway> = [ready(), reloading(), absent()].into_iter().map(Gateway::of).collect();
+    let gateways = told(&[ready(), reloading(), absent()]);
     let mut selection = Selection::default();
     let mut after = |codes: &[KeyCode]| {
         for code in codes {

@@ -33,7 +33,6 @@ const NAME: &str = "exporter";
 pub struct Exporter(Option<Keeper>);
 
 impl Exporter {
-    /// Starts the exporter if the configuration asks for it.
     pub fn start(shown: &Arc<impl Shown>) -> Self {
         let Some(address) = shown.metrics_address() else { return Self(None) };
         Self(Some(Keeper::start(shown, "exporter", |stopped| keep(Arc::clone(shown), address, stopped))))
@@ -108,7 +107,6 @@ async fn bind(shown: &impl Shown, address: SocketAddr) -> Arc<dyn Listener> {
     }
 }
 
-/// The service that the HTTP server calls for the pages.
 struct Pages<S>(Arc<S>);
 
 impl<S: Shown> http::Service for Pages<S> {

@@ -1,6 +1,6 @@
 //! The pages of the exporter and their paths.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
@@ -8,6 +8,8 @@ use crate::platform;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Reply, StatusCode};
 use crate::storage::instance_record;
+use crate::telemetry::flight::seconds;
+use crate::telemetry::view::told::Told;
 
 /// The status page. It requests `/gateways.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");
@@ -27,7 +29,8 @@ fn status_page(shown: &impl Shown) -> Reply {
         .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
-/// Returns the state of each session of this process, followed by the records of all other gateways that run for this user.
+/// Returns the state of each session of this process, followed by the records of all other gateways that run for this user. Each has
+/// the words that the page shows of it, as `told`.
 async fn gateways(shown: &impl Shown) -> String {
     let mut all = shown.sessions();
     if let Some(state) = shown.state_dir() {
@@ -35,6 +38,12 @@ async fn gateways(shown: &impl Shown) -> String {
         let read = platform::host::run(&**shown.host(), move || instance_record::all(&state)).await;
         let others = read.unwrap_or_default().into_iter();
         all.extend(others.filter(|record| record.pointer("/gateway/pid").and_then(Value::as_u64) != Some(own)));
+    }
+    // Another program may have written anything into a record.
+    all.retain(Value::is_object);
+    let now = seconds(shown.host().now());
+    for record in &mut all {
+        record["told"] = json!(Told::of(record, now));
     }
     Value::Array(all).to_string()
 }

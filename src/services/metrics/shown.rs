@@ -21,7 +21,6 @@ pub trait Shown: Gateway {
     fn state_dir(&self) -> Option<PathBuf>;
     /// Returns the name that a hub has from its predecessor; `None` in any other gateway.
     fn hub(&self) -> Option<&str>;
-    /// Returns when the gateway started.
     fn began(&self) -> Instant;
     /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there are several.
     fn project(&self) -> Option<PathBuf>;
@@ -29,13 +28,11 @@ pub trait Shown: Gateway {
     fn project_other_than(&self, known: Option<&Path>) -> impl Future<Output = ()> + Send;
     /// Returns the current values that are not counted by events.
     fn sample(&self) -> Sample;
-    /// Returns the current state of this gateway.
     fn status(&self) -> Value;
     /// Returns the current state of each session of this process.
     fn sessions(&self) -> Vec<Value>;
 }
 
-/// Renders all metrics in the text format of Prometheus.
 pub fn render(shown: &impl Shown) -> String {
     shown.events().render(|| shown.sample())
 }

@@ -118,7 +118,7 @@ impl Events {
         for timeline in self.timelines(Duration::MAX, FLIGHT_LINE_STEPS) {
             tracing::error!(
                 event = "flight_record",
-                machine = timeline.machine,
+                machine = &*timeline.machine,
                 trace = timeline.line(FLIGHT_LINE_STEPS)
             );
         }

@@ -1,0 +1,247 @@
+//! What a person can know of one session: plain values. `actors::gateway_tools` makes them; `holdfast_status` answers a
+//! [`Status`], and the run record is a [`Snapshot`]. [`told`] puts them into the words that every screen shows.
+//!
+//! Records are read by other processes, possibly of another version: what is missing in one has no value here.
+
+pub mod told;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::flight::Timeline;
+use super::tone::Tone;
+
+/// The state now. The names of its members are an interface: scripts read them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// One sentence.
+    pub summary: String,
+    /// What helps, if something is wrong.
+    pub next: Option<String>,
+    pub editor: Editor,
+    pub project: Option<String>,
+    pub package: Option<Package>,
+    pub problems: Vec<String>,
+    /// The ports, projects and packages among which no editor could be chosen.
+    pub candidates: Vec<Value>,
+    pub tools: Tools,
+    /// The rules that forbid tools, with their source.
+    pub policy: Vec<String>,
+    /// The file in which calls are recorded.
+    pub audit: Option<String>,
+    pub queue: Queue,
+    pub hub: Option<Hub>,
+    pub gateway: About,
+    pub resources: Resources,
+    /// The names of the editors, for a session that may use several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editors: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Editor {
+    pub ready: bool,
+    /// Decided once, so that every screen shows the same. A record of an older version has none.
+    pub tone: Option<Tone>,
+    /// The label of the connection's state.
+    pub state: String,
+    /// The label of the cause, if the editor cannot be called.
+    pub why: Option<String>,
+    pub since_ms: u64,
+    pub port: Option<u16>,
+    pub port_named_by: Option<String>,
+    pub pid: Option<u32>,
+    pub connections: u64,
+    pub pulse: Option<Pulse>,
+    pub still: Option<Still>,
+    pub unity_version: Option<String>,
+    /// A program at the editor's port that does not answer as the editor.
+    pub stranger: Option<String>,
+    pub last_loss: Option<Outage>,
+}
+
+/// The last heartbeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pulse {
+    pub says: String,
+    pub state: String,
+    pub frame_age_ms: u64,
+    pub focused: bool,
+    pub importing: bool,
+    pub compile_errors: bool,
+    pub queued: u32,
+    pub running: u32,
+    pub asked_ms_ago: u64,
+}
+
+/// What makes no progress in a connected editor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Still {
+    pub for_ms: u64,
+    pub says: String,
+    /// Whether the editor may be at work all the same.
+    pub may_work: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Package {
+    pub dialect: String,
+    pub version: Option<String>,
+}
+
+/// The tools that the client gets.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tools {
+    pub count: usize,
+    pub from: String,
+    pub hidden: Hidden,
+}
+
+/// The tools that it does not get.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hidden {
+    pub count: usize,
+    pub first: Vec<HiddenTool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HiddenTool {
+    pub tool: String,
+    pub why: String,
+    /// The editor's name, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queue {
+    pub held: usize,
+    pub running: usize,
+    /// The call that has run longest.
+    pub busy_with: Option<Busy>,
+    /// The name of that call's client, if several clients share the gateway.
+    pub busy_for: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Busy {
+    pub call_id: String,
+    pub tool: String,
+    pub for_ms: u64,
+}
+
+/// The hub that the session is on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hub {
+    pub name: String,
+    pub clients: Vec<HubClient>,
+    pub http: Option<String>,
+    pub starts: u64,
+    pub calls_taken_over: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HubClient {
+    pub client: String,
+    pub project: Option<String>,
+    pub is_this: bool,
+}
+
+/// The gateway's process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    pub version: String,
+    pub pid: u64,
+    pub up_ms: u64,
+    pub client: String,
+    /// The number of the session: a hub has several, with one pid.
+    pub session: u64,
+    pub actor_restarts: BTreeMap<String, u64>,
+}
+
+/// The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resources {
+    pub tasks: Option<usize>,
+}
+
+/// The content of a run record: the state, and what happened lately. The number of calls and steps is limited, and so is the length
+/// of a tool's name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Snapshot {
+    #[serde(flatten)]
+    pub status: Status,
+    /// In seconds since the Unix epoch. The ages are those of this moment.
+    pub written_at: f64,
+    pub calls: Calls,
+    /// The last one first.
+    pub outages: Vec<Outage>,
+    pub timelines: Vec<Timeline>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Calls {
+    pub open_count: usize,
+    /// The oldest first.
+    pub open: Vec<Call>,
+    /// The last one first.
+    pub recent: Vec<Call>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Call {
+    pub call_id: String,
+    pub tool: String,
+    pub state: String,
+    pub verdict: Option<String>,
+    pub cause: Option<String>,
+    /// The label of what the call waits for, and the same as a phrase.
+    pub waits_for: Option<String>,
+    pub waits_says: Option<String>,
+    pub accepted_ms_ago: u64,
+    /// How long the call was held before it was sent; `None` if it was not sent.
+    pub held_ms: Option<u64>,
+    /// From when the call came in until the answer, or until now.
+    pub took_ms: u64,
+    /// The editor's name, if `holdfast_calls` tells of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor: Option<Option<String>>,
+}
+
+/// A time without the editor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outage {
+    /// How the connection ended.
+    pub why: String,
+    /// What kept the editor away, as far as it was learned later.
+    pub cause: Option<String>,
+    pub ago_ms: u64,
+    /// `None` while it lasts.
+    pub back_after_ms: Option<u64>,
+}
+
+/// A time span as the views have it.
+pub fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
