@@ -1,28 +1,23 @@
-//! Describes the table of clients in words, for `holdfast doctor --clients` and the pages in `docs/clients/`.
+//! Describes the table of clients in words, for `holdfast doctor --clients` and `docs/clients.md`.
 
 use std::time::Duration;
 
+use holdfast_client_config::{CLIENTS, Client as Place, Http};
+
 use serde_json::{Value, json};
 
-use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
+use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_MAX, PATIENCE_UNKNOWN, RUNNING_MAX};
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, ImageLimit, Named, TellsProject, TextLimit, Wait};
 
-/// One fact about one client.
 pub struct Told {
-    /// The key in JSON.
     pub key: &'static str,
-    /// What the fact is about, for people.
     pub about: &'static str,
-    /// The value for people; `None` if it is unknown.
     pub says: Option<String>,
-    /// The value for programs.
     pub value: Value,
-    /// How the value is known; `None` if the value is unknown.
     pub evidence: Option<Evidence>,
 }
 
-/// Returns every fact of a client, known or not.
 pub fn facts(client: &Client) -> Vec<Told> {
     vec![
         told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
@@ -67,7 +62,82 @@ pub fn facts(client: &Client) -> Vec<Told> {
             (copies.to_string(), json!(copies))
         }),
         told("restart", "must be restarted after a change of its configuration", client.restart, of_switch),
+        told("own_command", "its own command that adds a server", client.own_command, of_text),
+        told("link", "adds holdfast with one click", client.link, of_text),
+        told("log", "shows what holdfast logs", client.log, of_text),
+        told("again", "starts holdfast again", client.again, of_text),
+        told("share", "shares the entry with a team", client.share, of_text),
     ]
+}
+
+fn of_text(text: &str) -> (String, Value) {
+    (text.to_owned(), json!(text))
+}
+
+/// Returns where the client's configuration is, if `holdfast setup` edits it.
+pub fn place(client: &Client) -> Option<&'static Place> {
+    CLIENTS.iter().find(|place| place.name.replace('-', "_") == client.label)
+}
+
+/// Returns what a person needs to know who uses a client: what each line is about, and what it says. `now`: its habits, with the
+/// user's settings.
+pub fn lines(client: &Client, now: &ClientTraits) -> Vec<(&'static str, String)> {
+    let place = place(client);
+    let mut lines: Vec<(&'static str, String)> = Vec::new();
+    let mut tell = |about: &'static str, says: Option<String>| lines.extend(says.map(|says| (about, says)));
+    tell("Set up", client.by_hand.map(str::to_owned));
+    if let Some(place) = place {
+        let (name, option) = (place.name, if place.tells_project { "" } else { " --project DIR" });
+        tell("Set up", Some(format!("`holdfast setup {name}{option}`; then {}", place.afterwards)));
+        let names = format!("`holdfast setup {name} --project DIR` names it (DIR is the Unity project)");
+        let tells = match client.project.value() {
+            Some(TellsProject::ByRoots) => "it tells holdfast which one is open, by its roots".to_owned(),
+            Some(TellsProject::Never) => format!("it does not tell holdfast which one is open: {names}"),
+            None => format!(
+                "whether it tells holdfast which one is open is not known; if no tools of Unity appear, {names}"
+            ),
+        };
+        tell("Project", Some(tells));
+        tell("Over HTTP", Some(over_http(place)));
+    }
+    let text = |fact: Fact<&'static str>| fact.value().map(str::to_owned);
+    tell("Its own command", text(client.own_command));
+    tell("One click", text(client.link));
+    tell("Logs of holdfast", text(client.log));
+    tell("Start holdfast again", text(client.again));
+    let has_no_file = place.is_some_and(|place| place.project.is_empty());
+    let alone = has_no_file.then(|| "it reads no file of a project, so everybody sets it up".to_owned());
+    tell("Team", text(client.share).or(alone));
+    let names = names(client);
+    let known_by = match names.as_slice() {
+        [] => "the name that it gives itself is not known, so it is treated as any client that is not in the table"
+            .to_owned(),
+        names => format!("it is known by its name, `{}`", names.join("`, `")),
+    };
+    tell("What holdfast does", Some(format!("{known_by}. {}", treatment(now).join(" "))));
+    let more = match now.patience < PATIENCE_MAX {
+        true => ". holdfast does not see that setting: `patience` in its own settings tells it",
+        false => "",
+    };
+    tell("More time", client.raised_by.map(|how| format!("{how}{more}")));
+    tell("Worth knowing", (!client.notes.is_empty()).then(|| client.notes.join(" ")));
+    lines
+}
+
+fn over_http(place: &Place) -> String {
+    let remote = match &place.http {
+        Http::Takes(remote) => remote,
+        Http::Lacks(why) => return format!("it {why}"),
+    };
+    let token = match (remote.reads_variables(), place.project.is_empty()) {
+        (true, false) => {
+            "the token is in the variable `HOLDFAST_HTTP_TOKEN`, so a team can share the file (`--shared`)"
+        }
+        (true, true) => "the token is in the variable `HOLDFAST_HTTP_TOKEN`, so the file has no secret",
+        (false, false) => "the token itself is in your own file; a file of the project is refused",
+        (false, true) => "the token itself is in the file",
+    };
+    format!("`holdfast setup {} --http`: {token}", place.name)
 }
 
 fn told<T: Copy>(key: &'static str, about: &'static str, fact: Fact<T>, say: impl Fn(T) -> (String, Value)) -> Told {
@@ -177,6 +247,61 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     done
 }
 
+/// Returns the text of one cell: the fact (`?` if unknown). If the user's settings replace what follows from it, their value with `!`.
+fn cell(fact: Option<String>, was: String, is: String) -> String {
+    if was == is { fact.unwrap_or_else(|| "?".to_owned()) } else { format!("{is}!") }
+}
+
+/// The headings of the table of all clients: name, meaning, and whether only the wide table has the column.
+pub const HEADS: [(&str, &str, bool); 12] = [
+    ("client", "", false),
+    ("protocol", "the newest version it asks for", true),
+    ("waits", "for the answer to a call", false),
+    ("start", "its limit for a server's start", true),
+    ("copies", "how many of a server it starts", true),
+    ("changes", "notices a changed list of tools", false),
+    ("tools", "most of all its servers together", false),
+    ("name", "most bytes of a tool's name with its prefix", false),
+    ("text", "most of one result", false),
+    ("images", "in results", false),
+    ("audio", "in results", false),
+    ("schemas", "flat: oneOf, anyOf and allOf at the top are taken away", false),
+];
+
+/// Returns a client's row in that table. `now`: its habits, with the user's settings.
+pub fn row(client: &Client, now: &ClientTraits) -> [String; 12] {
+    let known = client.traits();
+    let plain = |fact: Option<String>| cell(fact, String::new(), String::new());
+    let wait = |wait: Wait| match wait {
+        Wait::Endless => "no limit".to_owned(),
+        Wait::For(span) => seconds(span),
+    };
+    let switch = |on: bool| of_switch(on).0;
+    let number = |number: usize| number.to_string();
+    let most = |most: Option<usize>| most.map_or_else(|| "none".to_owned(), number);
+    let text = |TextLimit { bytes, beyond }: TextLimit| {
+        format!("{} KB{}", bytes / 1000, if beyond == Beyond::Kept { "*" } else { "" })
+    };
+    let kilobytes =
+        |bytes: Option<usize>| bytes.map_or_else(|| "none".to_owned(), |bytes| format!("{} KB", bytes / 1000));
+    let schemas = |flat: bool| (if flat { "flat" } else { "as is" }).to_owned();
+    let flat = known.flatten_schemas;
+    [
+        client.label.replace('_', "-"),
+        plain(client.version.value().map(str::to_owned)),
+        cell(client.patience.value().map(wait), seconds(known.patience), seconds(now.patience)),
+        plain(client.start.value().map(wait)),
+        plain(client.copies.value().map(|copies| copies.to_string())),
+        cell(client.list_changed.value().map(switch), switch(known.list_changed), switch(now.list_changed)),
+        cell(client.tools_max.value().map(number), most(known.tools_max), most(now.tools_max)),
+        plain(client.full_name_max.value().map(number)),
+        cell(client.text_max.value().map(text), kilobytes(known.result_text_max), kilobytes(now.result_text_max)),
+        cell(client.images.value().map(switch), switch(known.images), switch(now.images)),
+        cell(client.audio.value().map(switch), switch(known.audio), switch(now.audio)),
+        cell(Some(schemas(flat)), schemas(flat), schemas(now.flatten_schemas)),
+    ]
+}
+
 /// Returns the text about what applies to every client, and how holdfast treats an unknown fact.
 pub fn unknown_means() -> String {
     format!(
@@ -186,12 +311,10 @@ pub fn unknown_means() -> String {
     )
 }
 
-/// Whether any fact of the client is only assumed.
 pub fn assumes(client: &Client) -> bool {
     facts(client).iter().any(|told| told.evidence == Some(Evidence::Assumed))
 }
 
-/// The client as JSON, for `--json`.
 pub fn as_json(client: &Client, traits: &ClientTraits) -> Value {
     let facts: serde_json::Map<String, Value> = facts(client)
         .into_iter()

@@ -167,7 +167,7 @@ async fn doctor_shows_the_table_of_clients_and_all_of_one() {
     assert_eq!(codex["treated"]["result_text_max"], 40_000);
 
     let one = place.run(["doctor", "--clients", "Claude Code"]).await;
-    for says in ["(claude_code)", "waits for a call: 30 min (its documents)", "Set up: holdfast setup claude-code"] {
+    for says in ["(claude_code)", "waits for a call: 30 min (its documents)", "Set up: `holdfast setup claude-code`"] {
         assert!(one.out.contains(says), "{says}: {}", one.out);
     }
     let none = place.run(["doctor", "--clients", "emacs"]).await;

@@ -1,5 +1,5 @@
 //! Facts about the clients: how long they wait for a call, whether they react to a changed list, and which names, schemas and
-//! results they accept. The table is in `table.rs`; `holdfast doctor --clients` and `docs/clients/` show the facts.
+//! results they accept. The table is in `table.rs`; `holdfast doctor --clients` and `docs/clients.md` show the facts.
 //!
 //! A client is found by `clientInfo.name`, ignoring case: an exact name wins, otherwise the longest prefix. A fact that nobody
 //! has observed is [`Fact::Unknown`], never a guess. Only [`Client::traits`] decides how a client with an unknown fact is

@@ -166,6 +166,16 @@ pub struct Client {
     pub raised_by: Option<&'static str>,
     /// How to add a server to the client by hand, if `holdfast setup` does not support the client.
     pub by_hand: Option<&'static str>,
+    /// The client's own command that adds a server.
+    pub own_command: Fact<&'static str>,
+    /// What adds holdfast with one click, if `holdfast` is on the client's PATH.
+    pub link: Fact<&'static str>,
+    /// Where the client shows or keeps what a server writes to stderr.
+    pub log: Fact<&'static str>,
+    /// How a server is started again.
+    pub again: Fact<&'static str>,
+    /// How a team shares the entry.
+    pub share: Fact<&'static str>,
     /// How long a server may take to start, including the first tool list.
     pub start: Fact<Wait>,
     /// Whether the client fetches the tool list again after `notifications/tools/list_changed`.
@@ -239,6 +249,11 @@ impl Client {
             patience: Fact::Unknown,
             raised_by: None,
             by_hand: None,
+            own_command: Fact::Unknown,
+            link: Fact::Unknown,
+            log: Fact::Unknown,
+            again: Fact::Unknown,
+            share: Fact::Unknown,
             start: Fact::Unknown,
             list_changed: Fact::Unknown,
             prefix: Fact::Unknown,

@@ -60,7 +60,15 @@ pub(super) static CLIENTS: &[Client] = &[
             "It decodes audio into a file, and gives the model the name of that file.",
             "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
         ],
-        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28, anthropics/claude-code#11181 and #5147 (images)",
+        own_command: Known("`claude mcp add --scope user holdfast -- holdfast`", Documents),
+        log: Known(
+            "`claude --debug` shows them; on macOS they are also below `~/Library/Caches/claude-cli-nodejs/PROJECT/`, in a folder \
+             `mcp-logs-holdfast`",
+            Users,
+        ),
+        again: Known("`/mcp`, choose holdfast, *Reconnect*", Users),
+        share: Known("commit `.mcp.json`; each user approves it once", Documents),
+        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28, anthropics/claude-code#11181 and #5147 (images), anthropics/claude-code#72 and #69427 (log), #34744 (starting again)",
         project: Known(ByRoots, Documents),
         ..Client::unknown("claude_code", "Claude Code")
     },
@@ -81,7 +89,13 @@ pub(super) static CLIENTS: &[Client] = &[
             "It waits 60 s for a call, and that cannot be changed. A longer call is answered \"still running\"; holdfast_result returns the \
              result later.",
         ],
-        sources: "observed launches of September 2026, anthropics/claude-code#22542 and #50339",
+        log: Known(
+            "macOS: `~/Library/Logs/Claude/mcp-server-holdfast.log`; Windows: `%APPDATA%\\Claude\\logs`, in newer versions \
+             `%LOCALAPPDATA%\\Claude\\Logs`",
+            Users,
+        ),
+        again: Known("quit Claude Desktop and open it again", Documents),
+        sources: "observed launches of September 2026, anthropics/claude-code#22542 and #50339, modelcontextprotocol.io/docs (log on macOS, starting again), wonderwhy-er/DesktopCommanderMCP#656 (log on Windows)",
         project: Known(Never, Measured),
         ..Client::unknown("claude_desktop", "Claude Desktop")
     },
@@ -98,7 +112,15 @@ pub(super) static CLIENTS: &[Client] = &[
             "It leaves out a tool if its name and the server's name have more than 60 characters together. holdfast's own tools have fewer.",
             "Its documents of 2025 named a limit of 40 tools in all; it is not known whether that is still true.",
         ],
-        sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP",
+        link: Known(
+            "[Add to Cursor](https://cursor.com/en/install-mcp?name=holdfast&config=eyJjb21tYW5kIjoiaG9sZGZhc3QifQ%3D%3D), or paste \
+             `cursor://anysphere.cursor-deeplink/mcp/install?name=holdfast&config=eyJjb21tYW5kIjoiaG9sZGZhc3QifQ==`",
+            Documents,
+        ),
+        log: Known("the *Output* panel (Ctrl+Shift+U, Cmd+Shift+U), *MCP Logs*", Documents),
+        again: Known("switch the server off and on in Cursor Settings > MCP", Documents),
+        share: Known("commit `.cursor/mcp.json`", Documents),
+        sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP, cursor.com/docs/context/mcp (log, starting again, team), cursor.com/docs/mcp/install-links (link; the web address is the one that other servers publish)",
         ..Client::unknown("cursor", "Cursor")
     },
     Client {
@@ -118,7 +140,18 @@ pub(super) static CLIENTS: &[Client] = &[
             "It starts a server at the first chat that needs it.",
             "If there are more than 128 tools, it groups them, and the model must open a group to see what is in it.",
         ],
-        sources: "mcpServerRequestHandler.ts, mcpStdioStateHandler.ts; vscode#294055, #243602",
+        own_command: Known("`code --add-mcp '{\"name\":\"holdfast\",\"command\":\"holdfast\"}'`", Documents),
+        link: Known(
+            "[Add to VS Code](https://insiders.vscode.dev/redirect/mcp/install?name=holdfast&config=%7B%22command%22%3A%22holdfast%22%7D)",
+            Users,
+        ),
+        log: Known("`MCP: List Servers` in the command palette, holdfast, *Show Output*", Documents),
+        again: Known(
+            "`MCP: List Servers`, holdfast, and the action there; or above the entry in the open `mcp.json`",
+            Documents,
+        ),
+        share: Known("commit `.vscode/mcp.json`", Documents),
+        sources: "mcpServerRequestHandler.ts, mcpStdioStateHandler.ts; vscode#294055, #243602, code.visualstudio.com/docs/copilot/customization/mcp-servers (command, log, starting again, team), links that github/github-mcp-server and others publish",
         project: Known(ByRoots, Source),
         ..Client::unknown("vscode", "VS Code")
     },
@@ -129,7 +162,9 @@ pub(super) static CLIENTS: &[Client] = &[
             "Versions of early 2026 kept 10 KB of a result and dropped the middle of the rest (github/copilot-cli#1732); that is \
              closed, and its limit now is not known.",
         ],
-        sources: "docs.github.com/en/copilot, github/copilot-cli#1732",
+        own_command: Known("`/mcp add` in a session opens a form", Documents),
+        log: Known("`~/.copilot/logs/`, unless `--log-dir` says otherwise", Users),
+        sources: "docs.github.com/en/copilot, github/copilot-cli#1732, its page on adding MCP servers (command), `copilot --help` as quoted by users (log)",
         ..Client::unknown("copilot_cli", "Copilot CLI")
     },
     Client {
@@ -159,7 +194,11 @@ pub(super) static CLIENTS: &[Client] = &[
             "It reads `structuredContent` in place of everything else, so holdfast leaves that out of a result with images.",
             "It asks the user before it calls a tool that is not declared read-only. The desktop app starts three copies of a server.",
         ],
-        sources: "codex-rs (rmcp_client.rs, stdio_server_launcher.rs, models.rs, truncate.rs); openai/codex#7906, #14466, #10105",
+        own_command: Known("`codex mcp add holdfast -- holdfast`", Documents),
+        log: Known("in newer versions the table `logs` of `~/.codex/logs_2.sqlite`", Users),
+        again: Known("start a new session", Documents),
+        share: Known("commit `.codex/config.toml`; it counts only where Codex trusts the project", Documents),
+        sources: "codex-rs (rmcp_client.rs, stdio_server_launcher.rs, models.rs, truncate.rs); openai/codex#7906, #14466, #10105, developers.openai.com/codex/mcp (command, starting again, team), SpartanLabsXyz/simmer-sdk#328 (log)",
         ..Client::unknown("codex", "Codex")
     },
     Client {
@@ -183,7 +222,11 @@ pub(super) static CLIENTS: &[Client] = &[
             "It puts a text of more than 40 000 characters into a file by itself (google-gemini/gemini-cli#19365; \
              `tools.truncateToolOutputThreshold` changes the limit), so holdfast does not cut it.",
         ],
-        sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365; ai.google.dev/gemini-api/docs/image-understanding",
+        own_command: Known("`gemini mcp add --scope user holdfast holdfast`", Documents),
+        log: Known("`gemini --debug` shows what a server writes to stderr", Documents),
+        again: Known("start a new session", Documents),
+        share: Known("commit `.gemini/settings.json`", Documents),
+        sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365; ai.google.dev/gemini-api/docs/image-understanding, geminicli.com/docs/tools/mcp-server (command, log, starting again, team)",
         project: Known(ByRoots, Source),
         ..Client::unknown("gemini", "Gemini CLI")
     },
@@ -195,7 +238,8 @@ pub(super) static CLIENTS: &[Client] = &[
         refuses_alternatives: BY_ITS_MODELS,
         restart: Known(false, Documents),
         notes: &["Only a community registry says that it notices changed lists, so holdfast does not rely on it."],
-        sources: "mcp-client-capabilities 0.0.14, docs.windsurf.com (100 tools)",
+        again: Known("*Refresh* in the MCP settings", Documents),
+        sources: "mcp-client-capabilities 0.0.14, docs.windsurf.com (100 tools), its page plugins/cascade/mcp (starting again)",
         ..Client::unknown("windsurf", "Windsurf")
     },
     Client {
@@ -214,7 +258,8 @@ pub(super) static CLIENTS: &[Client] = &[
         notes: &[
             "It replaces a longer full name of a tool by a hash. The names of holdfast's own tools are short enough.",
         ],
-        sources: "McpHub.ts, UseMcpToolHandler.ts, name-transform.ts of August 2026",
+        again: Known("the *MCP Servers* icon, holdfast, *Restart Server*", Documents),
+        sources: "McpHub.ts, UseMcpToolHandler.ts, name-transform.ts of August 2026, docs.cline.bot/mcp/configuring-mcp-servers (starting again)",
         project: Known(Never, Users),
         ..Client::unknown("cline", "Cline")
     },
@@ -233,7 +278,9 @@ pub(super) static CLIENTS: &[Client] = &[
         notes: &[
             "Its limit applies to every request, also to `initialize`, and it does not cancel a request when it gives up.",
         ],
-        sources: "zed.dev/docs/ai/mcp, client.rs, context_server_registry.rs",
+        log: Known("`zed: open log` in the command palette", Users),
+        share: Known("commit `.zed/settings.json`", Documents),
+        sources: "zed.dev/docs/ai/mcp, client.rs, context_server_registry.rs, documents of Zed extensions (log), zed.dev/docs/configuring-zed (team)",
         ..Client::unknown("zed", "Zed")
     },
     Client {
@@ -257,7 +304,14 @@ pub(super) static CLIENTS: &[Client] = &[
             "With a model of Anthropic, one schema with `oneOf`, `anyOf` or `allOf` at its top makes every request fail \
              (redhat-et/ripwire#48).",
         ],
-        sources: "session/tools.ts, PR #5913, opencode.ai/docs/mcp-servers",
+        own_command: Known("`opencode mcp add` asks for the details", Documents),
+        log: Known(
+            "`~/.local/share/opencode/log/` (Windows: `%USERPROFILE%\\.local\\share\\opencode\\log`)",
+            Documents,
+        ),
+        again: Known("restart opencode", Documents),
+        share: Known("commit `opencode.json`", Documents),
+        sources: "session/tools.ts, PR #5913, opencode.ai/docs/mcp-servers, opencode.ai/docs/troubleshooting (log)",
         ..Client::unknown("opencode", "opencode")
     },
     Client {
@@ -277,7 +331,14 @@ pub(super) static CLIENTS: &[Client] = &[
              has 300 s: set `patience = 300` in holdfast's settings to use all of it.",
             "It puts a text of more than 200 000 characters into a file by itself (GOOSE_MAX_TOOL_RESPONSE_SIZE).",
         ],
-        sources: "mcp_client.rs, large_response_handler.rs",
+        own_command: Known("`goose configure`, *Add Extension*, *Command-line Extension*", Documents),
+        link: Known(
+            "paste `goose://extension?cmd=holdfast&id=holdfast&name=holdfast&description=Unity` into a browser (Goose Desktop)",
+            Documents,
+        ),
+        log: Known("`~/.local/state/goose/logs/` (Windows: `%APPDATA%\\Block\\goose\\data\\logs`)", Documents),
+        again: Known("start a new session", Documents),
+        sources: "mcp_client.rs, large_response_handler.rs, block.github.io/goose/docs: using-extensions (command), guides/logs, and tutorials (link)",
         ..Client::unknown("goose", "Goose")
     },
     Client {
@@ -285,7 +346,10 @@ pub(super) static CLIENTS: &[Client] = &[
         version: Known("2025-06-18", Registry),
         refuses_alternatives: BY_ITS_MODELS,
         restart: Known(true, Documents),
-        sources: "mcp-client-capabilities 0.0.14",
+        own_command: Known("`amp mcp add holdfast -- holdfast`", Users),
+        log: Known("`~/.cache/amp/logs/cli.log`", Users),
+        share: Known("commit `.amp/settings.json`; each user approves it once (`amp mcp approve holdfast`)", Users),
+        sources: "mcp-client-capabilities 0.0.14, documents of other servers and the examples of hex.pm/packages/amp_sdk (command, team), `amp --help` as quoted by users (log)",
         ..Client::unknown("amp", "Amp")
     },
     Client {
@@ -300,13 +364,21 @@ pub(super) static CLIENTS: &[Client] = &[
              As JSON. Paste this there, with the full path of the program (`command -v holdfast` prints it); if no tools of Unity \
              appear, name the project: `\"args\": [\"--project\", \"DIR\"]`.",
         ),
-        sources: "jetbrains.com/help/ai-assistant",
+        share: Known("the entry's level in the settings can be the current project", Documents),
+        sources: "jetbrains.com/help/ai-assistant, its page mcp.html (team)",
         ..Client::unknown("ai_assistant", "JetBrains AI Assistant")
     },
     Client {
         refuses_alternatives: BY_ITS_MODELS,
         restart: Known(false, Documents),
-        sources: "kiro.dev/docs/mcp",
+        own_command: Known("`kiro-cli mcp add --name holdfast --command holdfast --scope global`", Users),
+        link: Known(
+            "[Add to Kiro](https://kiro.dev/launch/mcp/add?name=holdfast&config=%7B%22command%22%3A%22holdfast%22%7D)",
+            Documents,
+        ),
+        log: Known("the Kiro panel, *Output*, *Kiro - MCP Logs*", Documents),
+        share: Known("commit `.kiro/settings/mcp.json`", Documents),
+        sources: "kiro.dev/docs/mcp, notes of users of Kiro CLI (command), kiro.dev/docs/mcp: share (link), security (log), configuration (team)",
         ..Client::unknown("kiro", "Kiro")
     },
     Client {
