@@ -14,7 +14,6 @@ use crate::storage::log_files;
 /// The ends of logs, and the projects that all logs name: also in lines that are cut off, and in logs that are left out.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// The lines of each log, with the name of its file.
     pub(super) logs: Vec<(String, Vec<String>)>,
     pub(super) projects: Vec<String>,
 }
@@ -67,7 +66,6 @@ fn proposed(line: &str) -> Vec<String> {
     paths.filter(|path| path.contains(['/', '\\'])).chain(names).collect()
 }
 
-/// Keeps the last lines.
 fn end_of(lines: Vec<String>) -> Vec<String> {
     let mut bytes = 0;
     let kept = lines.iter().rev().take_while(|line| {

@@ -23,13 +23,11 @@ use crate::protocol::dialect;
 use crate::storage::{http_token, instance_record};
 use crate::telemetry::metrics::labels::OTHER;
 
-/// Everything that goes into a report.
 pub(super) struct Material {
     pub(super) about: Value,
     pub(super) doctor: Value,
     pub(super) status: Value,
     pub(super) settings: Value,
-    /// The lines of each log, with the name of its file.
     pub(super) logs: Vec<(String, Vec<String>)>,
     /// The metrics of each gateway that serves them, and of the one that ended last.
     pub(super) metrics: Vec<(String, String)>,
@@ -60,7 +58,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     // Also if there is no such project or editor.
     projects.extend(["HOLDFAST_PROJECT", "HOLDFAST_EDITOR"].into_iter().filter_map(variable));
     projects.iter().for_each(|project| redactor.project(project));
-    metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.label(label));
+    metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.project(label));
     secrets(&projects, &mut redactor);
     if let Some(Ok(token)) = state.map(|state| RealHost.read(&http_token::path_in(state), PROJECT_FILE_MAX_BYTES)) {
         redactor.secret(String::from_utf8_lossy(&token).trim());
@@ -73,7 +71,6 @@ fn display(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Which program this is, and on which system.
 fn about() -> Value {
     let wsl = release().is_some_and(|release| release.to_ascii_lowercase().contains("microsoft"));
     let is_in_container = ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists());
@@ -91,7 +88,8 @@ fn about() -> Value {
 /// The settings: the variables that are set, the user's file and the project's. Comments are not kept.
 fn settings(config: &Config, project: Option<&Path>) -> Value {
     let variables: Value = doctor::variables()
-        .filter_map(|name| Some((name.to_owned(), Value::from(variable(name)?))))
+        .into_iter()
+        .filter_map(|(name, _)| Some((name.clone(), Value::from(variable(&name)?))))
         .collect::<serde_json::Map<_, _>>()
         .into();
     let file = |path: &Path| {
@@ -140,7 +138,6 @@ async fn metrics(state: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Asks a gateway of this machine for its metrics.
 async fn scraped(address: SocketAddr) -> Option<String> {
     let mut stream = Tcp.connect_at(address).await.ok()?;
     let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -301,7 +298,7 @@ mod tests {
         assert_eq!(labelled(text).collect::<Vec<_>>(), ["Keep _Acme_", "AcmeCorp/Keep"]);
         let mut redactor = Redactor::default();
         redactor.project("/srv/Keep (Acme)");
-        labelled(text).for_each(|label| redactor.label(label));
+        labelled(text).for_each(|label| redactor.project(label));
         let meant = text.replace("Keep _Acme_", "<project-1-name>").replace("AcmeCorp/Keep", "<project-2>");
         assert_eq!(redactor.text(text), meant);
     }

@@ -1,14 +1,15 @@
-//! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is or lets somebody in.
+//! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is.
 
-mod archive;
 mod ends;
 mod gather;
 mod redact;
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use rawzip::{CompressionMethod, DataDescriptorOutput, Error, ZipArchiveWriter, crc32};
 use serde_json::Value;
 
 use super::gateway_args::EditorArgs;
@@ -20,7 +21,6 @@ pub(in crate::cli) use gather::of_this_machine;
 #[cfg(feature = "demo")]
 pub(in crate::cli) use redact::Redactor;
 
-/// Flags of `holdfast report`.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// Write the archive to this file
@@ -28,12 +28,10 @@ pub struct ReportArgs {
     /// It must not exist yet. Without it: holdfast-report-TIME.zip in the working directory.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub out: Option<PathBuf>,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// The first file of a report.
 const README: &str = "\
 A report of holdfast, made by `holdfast report`. Nothing was sent anywhere: whoever made it decides.
 
@@ -44,12 +42,12 @@ settings.json   the variables that are set for holdfast, and its configuration f
 logs/           the last lines of the logs of a few gateways
 metrics/        the metrics of running gateways that serve them, once
 
-What was replaced, in each file: the names of user, machine and projects, the paths of home and projects, secrets that are known or
-look like one, and addresses of mail. The same thing has the same placeholder everywhere. Names of tools and clients stay. Arguments and results of calls
-were never in here. Look at it before you send it.
+What was replaced, in each file: the names of user, machine and projects, the paths of home and projects, however they are written,
+and the secrets that are known: of this environment, of the editors, of the hub. The same thing has the same placeholder everywhere.
+Names of tools and clients stay. Arguments and results of calls were never in here. What your settings say besides is in settings.json as it
+is. Look at it before you send it.
 ";
 
-/// Writes the report.
 pub fn run(arguments: &ReportArgs) -> ExitCode {
     let (config, complaints) = arguments.editor.config();
     one_shot::block_on(&arguments.editor, async move {
@@ -59,7 +57,6 @@ pub fn run(arguments: &ReportArgs) -> ExitCode {
     })
 }
 
-/// Returns the files of the archive, with everything replaced.
 fn files(material: Material) -> Vec<(String, Vec<u8>)> {
     let Material { about, doctor, status, settings, logs, metrics, redactor } = material;
     let mut files = vec![("README.txt".to_owned(), README.to_owned())];
@@ -82,7 +79,6 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// Writes the archive, and says what is in it.
 fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[String]) -> Exit {
     let path = out.unwrap_or_else(|| {
         let time = humantime::format_rfc3339_seconds(RealHost.now()).to_string();
@@ -91,28 +87,25 @@ fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[Stri
     if let Err(exit) = write_archive("holdfast report", &path, files) {
         return exit;
     }
-    output::hung("Replaced: ", &format!("tokens, passwords, addresses of mail, and {}.", placeholders.join(", ")));
+    output::hung("Replaced: ", &format!("{}.", placeholders.join(", ")));
     output::hung(
         "",
-        "Nothing was sent anywhere. Look at the files before you send it: names of tools and clients are in them. \
+        "Nothing was sent anywhere. Look at the files before you send it: names of tools and clients and your settings are in them. \
          https://github.com/holdfast-mcp/holdfast/issues takes it.",
     );
     Exit::Ok
 }
 
 /// Writes an archive of these files, and says what is in it. `command`: which command says it.
-///
-/// # Errors
-/// The exit code of a command that could not write it. The reason was told.
 pub(in crate::cli) fn write_archive(command: &str, path: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Exit> {
-    let bytes = archive::zipped(files).map_err(|error| {
+    let bytes = zipped(files).map_err(|error| {
         output::complain(&format!("{command}: the archive could not be made ({error}); please report this"));
         Exit::Internal
     })?;
-    archive::write_new(path, &bytes).map_err(|error| {
+    write_new(path, &bytes).map_err(|error| {
         let path = path.display();
         output::complain(&match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
+            io::ErrorKind::AlreadyExists => {
                 format!("{command}: {path} exists already, and is left as it is. Name another file with --out")
             }
             _ => format!("{command}: {path} could not be written ({error}). Name another file with --out"),
@@ -124,6 +117,26 @@ pub(in crate::cli) fn write_archive(command: &str, path: &Path, files: &[(String
         output::line(&format!("  {:>7} KB  {name}", content.len().div_ceil(1000)));
     }
     Ok(())
+}
+
+/// How hard the files are compressed: from here on more takes much longer and saves little.
+const LEVEL: u8 = 6;
+
+/// Returns a zip archive of these files, each with its name.
+fn zipped(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
+    let mut archive = ZipArchiveWriter::new(Vec::new());
+    for (name, content) in files {
+        let file = archive.new_file(name.as_str()).compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, _) = file.start()?;
+        entry.write_all(&miniz_oxide::deflate::compress_to_vec(content, LEVEL))?;
+        entry.finish(DataDescriptorOutput::new(crc32(content), content.len() as u64))?;
+    }
+    archive.finish()
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = crate::platform::host::create_private(path)?;
+    file.write_all(bytes).inspect_err(|_| drop(std::fs::remove_file(path)))
 }
 
 #[cfg(test)]
