@@ -30,7 +30,6 @@ const METRICS: &str = "Metrics";
 const FILES: &str = "Files and logs";
 const COMPANIONS: &str = "TSavo/Unity-MCP only";
 
-/// Which editor.
 #[derive(Debug, Clone, Args)]
 pub struct EditorArgs {
     /// The Unity project
@@ -80,6 +79,13 @@ pub struct EditorArgs {
         help_heading = EDITOR
     )]
     pub development: bool,
+    /// What a hub has too.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct SharedArgs {
     /// The configuration file, in place of the user's own
     ///
     /// See docs/configuration.md.
@@ -168,7 +174,6 @@ pub struct EditorArgs {
     pub log_format: Format,
 }
 
-/// Whether a session of `serve` uses a hub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum HubMode {
     /// The running one, if there is one.
@@ -188,18 +193,9 @@ fn dialects() -> impl TypedValueParser<Value = Dialects> {
         .map(|name| if name == "auto" { dialect::ALL } else { dialect::only(&name) })
 }
 
-/// Which editor, and how to treat client and editor.
-#[derive(Debug, Clone, Args)]
-pub struct GatewayArgs {
-    /// Which editor.
-    #[command(flatten)]
-    pub editor: EditorArgs,
-    /// Whether a hub serves this session
-    ///
-    /// A hub is one gateway that several AI clients share (`holdfast hub`). It is used only if it runs already (auto), is started if
-    /// none runs (start), or is never used.
-    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t, help_heading = CLIENT)]
-    pub hub: HubMode,
+/// What is served beside the client.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServedArgs {
     /// Do not offer the editor a push listener
     #[arg(
         long,
@@ -209,29 +205,6 @@ pub struct GatewayArgs {
         help_heading = EDITOR
     )]
     pub no_push: bool,
-    /// How long the client waits for an answer, in seconds
-    ///
-    /// In place of what is known of it (`holdfast doctor --clients`).
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        env = "HOLDFAST_PATIENCE",
-        value_parser = |text: &str| seconds(text, 6..=PATIENCE_MAX.as_secs()),
-        hide_short_help = true,
-        help_heading = CLIENT
-    )]
-    pub patience: Option<u64>,
-    /// Whether the client honours tools/list_changed
-    ///
-    /// In place of what is known of it (`holdfast doctor --clients`).
-    #[arg(
-        long,
-        value_name = "BOOL",
-        env = "HOLDFAST_LIST_CHANGED",
-        hide_short_help = true,
-        help_heading = CLIENT
-    )]
-    pub list_changed: Option<bool>,
     /// Serve Prometheus metrics and a status page
     ///
     /// On a loopback address: --metrics alone takes any free port of 127.0.0.1 and writes it to the state folder
@@ -261,6 +234,45 @@ pub struct GatewayArgs {
         help_heading = METRICS
     )]
     pub metrics_records: Option<PathBuf>,
+}
+
+/// Which editor, and how to treat client and editor.
+#[derive(Debug, Clone, Args)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub editor: EditorArgs,
+    /// Whether a hub serves this session
+    ///
+    /// A hub is one gateway that several AI clients share (`holdfast hub`). It is used only if it runs already (auto), is started if
+    /// none runs (start), or is never used.
+    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t, help_heading = CLIENT)]
+    pub hub: HubMode,
+    /// How long the client waits for an answer, in seconds
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "HOLDFAST_PATIENCE",
+        value_parser = |text: &str| seconds(text, 6..=PATIENCE_MAX.as_secs()),
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
+    pub patience: Option<u64>,
+    /// Whether the client honours tools/list_changed
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "HOLDFAST_LIST_CHANGED",
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
+    pub list_changed: Option<bool>,
+    /// What a hub serves too.
+    #[command(flatten)]
+    pub served: ServedArgs,
     /// Take the logs that the editor posts
     ///
     /// For get_logs and get_log_by_name: listens for HTTP on the loopback address that AI_LOGGER_URL names, else on
@@ -296,7 +308,6 @@ pub struct GatewayArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedHop(pub Option<u16>);
 
-/// Parses the value of `--documented-hop`.
 fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
     match text.trim() {
         "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
@@ -327,17 +338,17 @@ impl GatewayArgs {
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
-        let records =
-            self.metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        let ServedArgs { no_push, metrics, metrics_records } = &self.served;
+        let records = metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let config = Config {
             documented_hop: self.documented_hop.and_then(|hop| hop.0),
             logger: logger.filter(|_| self.logger),
             complaints: config.complaints.into_iter().chain(complaint).collect(),
-            push: !self.no_push,
+            push: !no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
-            metrics: self.metrics.map_or(config.metrics, |metrics| metrics.address),
-            metrics_level: self.metrics.map_or(config.metrics_level, |metrics| metrics.level),
+            metrics: metrics.map_or(config.metrics, |metrics| metrics.address),
+            metrics_level: metrics.map_or(config.metrics_level, |metrics| metrics.level),
             metrics_records: records.or(config.metrics_records),
             ..config
         };
@@ -368,7 +379,7 @@ impl EditorArgs {
             None => project.clone(),
         });
         // The path is made absolute (a flag may be relative): messages name this folder to people whose working directory differs.
-        let state_dir = (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
+        let state_dir = (self.shared.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
             .map(|path| std::path::absolute(&path).unwrap_or(path));
         let named = self.editor.as_deref().map(|name| (name, named_editor::project_of(name, state_dir.as_deref())));
         let project = match named {
@@ -380,7 +391,7 @@ impl EditorArgs {
                 Some(working_dir.clone().unwrap_or_default().join(name).join("no such editor"))
             }
         };
-        let mut file = file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
+        let mut file = file::read_user(&RealHost, self.shared.config.as_deref(), &places(System::HERE, variable));
         complaints.append(&mut file.complaints);
         let mut policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
         let path = file.path.as_deref().map(|path| clean(&path.to_string_lossy())).unwrap_or_default();
@@ -392,7 +403,7 @@ impl EditorArgs {
             let place = format!("`tools` of [projects.{}] in {path}", clean(&name));
             policy.choose_in_project(name, settings.tools, &place);
         }
-        let audit = self.audit.as_ref().map(|audit| match &working_dir {
+        let audit = self.shared.audit.as_ref().map(|audit| match &working_dir {
             Some(here) => here.join(audit),
             None => audit.clone(),
         });
@@ -452,14 +463,14 @@ impl EditorArgs {
         let (allowed, denied) = (of_variable("HOLDFAST_ALLOW"), of_variable("HOLDFAST_DENY"));
         let file = path.map(|path| clean(&path.to_string_lossy())).unwrap_or_default();
         let mut policy = Policy::default();
-        policy.deny(self.deny.clone(), "--deny");
+        policy.deny(self.shared.deny.clone(), "--deny");
         policy.deny(denied, "HOLDFAST_DENY");
         policy.deny(rules.deny, &file);
-        let lists = [(self.allow.clone(), "--allow"), (allowed, "HOLDFAST_ALLOW"), (rules.allow, &file)];
+        let lists = [(self.shared.allow.clone(), "--allow"), (allowed, "HOLDFAST_ALLOW"), (rules.allow, &file)];
         if let Some((nearest, place)) = lists.into_iter().find(|(list, _)| !list.is_empty()) {
             policy.allow(nearest, place);
         }
-        if self.hide_denied {
+        if self.shared.hide_denied {
             policy.hide_denied("--hide-denied");
         }
         if rules.hide_denied {
@@ -475,7 +486,7 @@ impl EditorArgs {
     /// for commands whose output is for people; otherwise info.
     pub fn verbosity(&self, quiet: bool) -> Verbosity {
         let debug = variable("MCP_DEBUG").as_deref() == Some("true");
-        self.log.unwrap_or(match (debug, quiet) {
+        self.shared.log.unwrap_or(match (debug, quiet) {
             (true, _) => Verbosity::Debug,
             (false, true) => Verbosity::Error,
             (false, false) => Verbosity::Info,
@@ -488,18 +499,15 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
     config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
 }
 
-/// Parses one rule of a flag or a variable.
 pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
 }
 
-/// Parses a number of seconds of a flag.
 pub(super) fn seconds(text: &str, bounds: RangeInclusive<u64>) -> Result<u64, String> {
     let parsed = text.trim().parse::<u64>().ok().filter(|seconds| bounds.contains(seconds));
     parsed.ok_or_else(|| format!("a number of seconds is meant, from {} to {}", bounds.start(), bounds.end()))
 }
 
-/// Parses the port of a flag.
 fn port(text: &str) -> Result<u16, String> {
     match text.trim().parse::<u16>() {
         Ok(port @ 1..) => Ok(port),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::sync::mpsc;
 
-use super::gateway_args::{EditorArgs, GatewayArgs, HubMode};
+use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode, ServedArgs, SharedArgs};
 use super::http::{HttpArgs, HttpSettings};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
-use crate::config::{Config, MetricsChoice};
+use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
 use crate::limits::http::HTTP_DESCRIPTORS;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
@@ -25,80 +25,23 @@ use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::local_socket::Listener;
 use crate::protocol::hub::NEWEST;
-use crate::protocol::policy::Pattern;
 use crate::runtime::environment::Environment;
 use crate::runtime::outbox::SERVER;
 use crate::services::metrics::Exporter;
 use crate::storage::call_files::CallFile;
 use crate::storage::hub_folder::{Elected, HubFolder, HubInfo};
 use crate::telemetry::flight::seconds;
-use crate::telemetry::logs::{self, Format, Verbosity};
+use crate::telemetry::logs::{self, Verbosity};
 use crate::transport::hub;
 use crate::transport::several::Several;
 
-/// Flags of `holdfast hub`.
 #[derive(Debug, Clone, Args)]
 pub struct HubArgs {
-    /// The configuration file, in place of the user's own
-    ///
-    /// See docs/configuration.md.
-    #[arg(long, value_name = "FILE", env = "HOLDFAST_CONFIG")]
-    pub config: Option<PathBuf>,
-    /// Call only these of the editors' tools, whatever a session allows
-    ///
-    /// Names with * and ?, or annotations such as @read-only.
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = super::gateway_args::rule)]
-    pub allow: Vec<Pattern>,
-    /// Call none of these, in any session.
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = super::gateway_args::rule)]
-    pub deny: Vec<Pattern>,
-    /// Do not list the tools that rules refuse, in any session
-    ///
-    /// Rules of the hub, of the session or of the project.
-    #[arg(
-        long,
-        env = "HOLDFAST_HIDE_DENIED",
-        value_parser = clap::builder::FalseyValueParser::new(),
-        hide_short_help = true
-    )]
-    pub hide_denied: bool,
-    /// Record each call of any session in this file
-    ///
-    /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
-    #[arg(long, value_name = "FILE", env = "HOLDFAST_AUDIT")]
-    pub audit: Option<PathBuf>,
-    /// Folder for catalogues, run records and large results
-    ///
-    /// Sessions with the same folder find this hub.
-    #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
-    pub state_dir: Option<PathBuf>,
-    /// How much to log on stderr.
-    #[arg(long, value_name = "LEVEL", env = "HOLDFAST_LOG", value_enum)]
-    pub log: Option<Verbosity>,
-    /// How log lines look.
-    #[arg(long, value_name = "FORMAT", env = "HOLDFAST_LOG_FORMAT", value_enum, default_value_t)]
-    pub log_format: Format,
-    /// Do not offer editors a push listener.
-    #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new())]
-    pub no_push: bool,
-    /// Serve Prometheus metrics and a status page
-    ///
-    /// On a loopback address, as in `serve`.
-    #[arg(
-        long,
-        value_name = "ADDR:PORT",
-        env = "HOLDFAST_METRICS",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "on",
-        value_parser = <MetricsChoice as std::str::FromStr>::from_str
-    )]
-    pub metrics: Option<MetricsChoice>,
-    /// Write the records of the metrics into this folder too, for other users
-    ///
-    /// As in `serve`.
-    #[arg(long, value_name = "DIR", env = "HOLDFAST_METRICS_RECORDS", hide_short_help = true)]
-    pub metrics_records: Option<PathBuf>,
+    #[command(flatten)]
+    pub shared: SharedArgs,
+    /// What is served beside the sessions.
+    #[command(flatten)]
+    pub served: ServedArgs,
     /// End when no session was open for a minute.
     #[arg(long, conflicts_with = "http")]
     pub leave_when_idle: bool,
@@ -116,24 +59,15 @@ impl HubArgs {
                 project: None,
                 editor: None,
                 port: None,
-                dialect: crate::protocol::dialect::ALL,
+                dialect: DialectChoice::Auto,
                 client_name: None,
                 development: false,
-                config: self.config.clone(),
-                allow: self.allow.clone(),
-                deny: self.deny.clone(),
-                hide_denied: self.hide_denied,
-                audit: self.audit.clone(),
-                state_dir: self.state_dir.clone(),
-                log: self.log,
-                log_format: self.log_format,
+                shared: self.shared.clone(),
             },
             hub: HubMode::Never,
-            no_push: self.no_push,
+            served: self.served.clone(),
             patience: None,
             list_changed: None,
-            metrics: self.metrics,
-            metrics_records: self.metrics_records.clone(),
             logger: false,
             documented_hop: None,
         };
@@ -190,7 +124,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
     // A person is told in words what the log says, and sees of the log what is wrong.
     let is_person = !arguments.leave_when_idle && io::stderr().is_terminal() && io::stdin().is_terminal();
     let usual = if is_person { Verbosity::Warn } else { Verbosity::Info };
-    let logs = logs::start(arguments.log.unwrap_or(usual), arguments.log_format, Some(&state));
+    let logs = logs::start(arguments.shared.log.unwrap_or(usual), arguments.shared.log_format, Some(&state));
     log_panics();
     let (runtime, workers) = match serve::runtimes() {
         Ok(both) => both,
@@ -334,7 +268,6 @@ fn take_over(folder: &HubFolder, http: &HttpSettings) -> Result<(Elected, File),
     }
 }
 
-/// Binds the hub's socket, and writes where it is.
 fn listen(
     parts: &Parts,
     folder: &HubFolder,
