@@ -19,10 +19,10 @@ use super::gateway_args::EditorArgs;
 use super::output::{Tone, toned};
 use super::{Exit, complete, one_shot, output};
 use crate::config::Config;
+pub(super) use checks::variables;
 use finding::{Finding, Level, Sure};
 use listed::{HIDDEN, RULES};
 
-/// Flags of `holdfast doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
     /// Print JSON
@@ -36,12 +36,10 @@ pub struct DoctorArgs {
     /// Also show what is fine, and notes
     #[arg(long, short, conflicts_with = "json")]
     pub verbose: bool,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// Runs the checks and prints the findings.
 pub fn run(arguments: &DoctorArgs) -> ExitCode {
     // `doctor` reports a project that cannot be used as a finding and goes on; other commands stop there.
     let (config, complaints) = arguments.editor.config();
@@ -60,11 +58,6 @@ pub(super) async fn examined(config: &Config, complaints: &[String]) -> Value {
     as_json(&checks::examine(config, complaints).await)
 }
 
-/// The variables that change what a gateway does.
-pub(super) fn variables() -> impl Iterator<Item = &'static str> {
-    checks::VARIABLES.iter().map(|(name, _)| *name)
-}
-
 fn report(findings: &[Finding], for_programs: bool, verbose: bool) -> Exit {
     let problems = count(findings);
     if for_programs {
@@ -75,7 +68,6 @@ fn report(findings: &[Finding], for_programs: bool, verbose: bool) -> Exit {
     if problems == 0 { Exit::Ok } else { Exit::Failed }
 }
 
-/// The number of problems.
 fn count(findings: &[Finding]) -> usize {
     findings.iter().filter(|finding| finding.level == Level::Problem).count()
 }

@@ -1,8 +1,10 @@
 //! The checks of `holdfast doctor`. Each check returns its findings.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use clap::{Args as _, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
@@ -11,6 +13,8 @@ use super::listed::{Listed, ToolList, rules};
 use super::state::{has_folder, state, unguarded};
 use super::unity_package::{unity_package, unspoken_in};
 use super::wsl::wsl;
+use crate::cli::gateway_args::GatewayArgs;
+use crate::cli::http::HttpArgs;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
 use crate::cli::setup::http::TOKEN_VARIABLE;
@@ -113,52 +117,47 @@ fn project(config: &Config, look: &Look) -> Finding {
     }
 }
 
-/// The environment variables that change what a gateway does, and what each one does.
-pub(super) const VARIABLES: [(&str, &str); 33] = [
-    ("HOLDFAST_PROJECT", "names the project, like --project"),
-    ("HOLDFAST_EDITOR", "names the editor, like --editor"),
-    ("HOLDFAST_HUB", "says whether a hub serves the session, like --hub"),
+/// What variables do of which the help of a flag does not say enough.
+const VARIABLES: [(&str, &str); 11] = [
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
     ("UNITY_PORT", "is the same for the editor of TSavo/Unity-MCP alone"),
     ("UNITY_HOST", "must be this machine for the editor of TSavo/Unity-MCP, which is not called otherwise"),
-    ("HOLDFAST_DIALECT", "names the package's protocol, like --dialect"),
-    ("HOLDFAST_CLIENT_NAME", "is the name shown in Unity for a client without one"),
     ("MCP_CLIENT_NAME", "is the name shown in Unity for a client without one"),
-    ("HOLDFAST_DEVELOPMENT", "shows development-only tools"),
     ("NODE_ENV", "shows development-only tools if it is \"development\""),
-    ("HOLDFAST_NO_PUSH", "offers the editor no push listener: reloads are seen a little later"),
-    ("HOLDFAST_PATIENCE", "replaces what is known of the client's patience"),
-    ("HOLDFAST_LIST_CHANGED", "replaces what is known of the client's ear for list changes"),
-    ("HOLDFAST_CONFIG", "is the configuration file, in place of the user's own"),
     ("HOLDFAST_ALLOW", "allows only these of the editor's tools, like --allow"),
     ("HOLDFAST_DENY", "refuses these of the editor's tools, like --deny"),
-    ("HOLDFAST_AUDIT", "is the file in which calls are recorded, like --audit"),
-    ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
-    ("HOLDFAST_METRICS", "serves metrics and a status page"),
-    ("HOLDFAST_METRICS_RECORDS", "is a folder in which other users find the metrics, like --metrics-records"),
-    ("HOLDFAST_HIDE_DENIED", "does not list the tools that rules refuse, like --hide-denied"),
-    ("HOLDFAST_HTTP", "is where a hub serves MCP over HTTP, like --http"),
-    ("HOLDFAST_HTTP_TOKEN_FILE", "is the file with the token of MCP over HTTP, like --http-token-file"),
     (TOKEN_VARIABLE, "is what clients send to a hub over HTTP; a hub does not read it"),
-    ("HOLDFAST_HTTP_HOST", "names hosts by which MCP over HTTP is known, like --http-host"),
-    ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
-    ("HOLDFAST_DOCUMENTED_HOP", "serves the HTTP API of the documents of TSavo/Unity-MCP, like --documented-hop"),
     ("AI_LOGGER_URL", "is where --logger listens, if it is an http address of this machine"),
-    ("HOLDFAST_LOG", "sets how much is logged"),
-    ("HOLDFAST_LOG_FORMAT", "sets how log lines look"),
     ("MCP_DEBUG", "logs each step if it is \"true\""),
 ];
 
+/// Returns the environment variables that change what a gateway does, and what each one does.
+pub fn variables() -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> =
+        VARIABLES.iter().map(|(name, does)| ((*name).to_owned(), (*does).to_owned())).collect();
+    for command in [GatewayArgs::augment_args(Command::new("")), HttpArgs::augment_args(Command::new(""))] {
+        for flag in command.get_arguments() {
+            let (Some(name), Some(long)) = (flag.get_env().and_then(OsStr::to_str), flag.get_long()) else { continue };
+            if !all.iter().any(|(known, _)| known == name) {
+                let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+                all.push((name.to_owned(), format!("is like --{long}: {help}")));
+            }
+        }
+    }
+    all
+}
+
 fn environment() -> Vec<Finding> {
-    let known = VARIABLES.iter().filter_map(|(name, effect)| {
+    let variables = variables();
+    let known = variables.iter().filter_map(|(name, effect)| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-        let shown = if *name == TOKEN_VARIABLE { "(a secret)".to_owned() } else { clean(&value.to_string_lossy()) };
+        let shown = if name == TOKEN_VARIABLE { "(a secret)".to_owned() } else { clean(&value.to_string_lossy()) };
         Some(Finding::note("environment", format!("{name}=\"{shown}\" {effect}")))
     });
     let unknown = std::env::vars_os().filter_map(|(name, _)| {
         let name = name.to_string_lossy().into_owned();
-        let ours = name.starts_with("HOLDFAST_") && !VARIABLES.iter().any(|(known, _)| *known == name);
+        let ours = name.starts_with("HOLDFAST_") && !variables.iter().any(|(known, _)| *known == name);
         ours.then(|| {
             Finding::note("environment", format!("{} means nothing to holdfast", clean(&name)))
                 .fix("correct its name (`holdfast --help` lists them) or remove it")

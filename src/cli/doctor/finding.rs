@@ -1,28 +1,21 @@
 //! One finding of `holdfast doctor`.
 
-/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Level {
-    /// Nothing is wrong.
     Ok,
-    /// Worth knowing.
     Note,
-    /// Must be fixed.
     Problem,
 }
 
-/// The certainty of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Sure {
-    /// The finding was observed.
     Certain,
     /// The finding follows from observations, unless the case is unusual.
     Likely,
 }
 
-/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) about: &'static str,

@@ -15,10 +15,8 @@ use crate::protocol::policy::{self, Asker, Policy};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
 
-/// The tools of an editor as it told them.
 pub(super) type ToolList = Arc<Vec<Arc<EditorTool>>>;
 
-/// The tools of the last list, and the rules on them.
 pub(super) struct Listed<'a> {
     catalogue: Catalogue,
     tools: ToolList,
