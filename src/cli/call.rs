@@ -24,7 +24,6 @@ use crate::protocol::mcp::GatewayTool;
 use crate::protocol::text::nearest;
 use images::Images;
 
-/// Flags of `holdfast call`.
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
     /// The tool's name, as `holdfast tools` shows it
@@ -48,12 +47,10 @@ pub struct CallArgs {
     /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = |text: &str| seconds(text, 1..=CALL_TIMEOUT_MAX.as_secs()))]
     pub timeout: u64,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// Calls a tool once.
 pub fn run(arguments: &CallArgs) -> ExitCode {
     let json = match read_arguments(arguments.json.as_deref()) {
         Ok(json) => json,

@@ -16,7 +16,6 @@ use crate::protocol::mcp::{Catalogue, GatewayTool};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
 
-/// Returns the AI clients that can be set up.
 pub fn clients() -> Vec<CompletionCandidate> {
     CLIENTS
         .iter()
@@ -56,7 +55,6 @@ fn read(folder: &Path, head: &catalogue_file::Head) -> Option<catalogue_file::Ca
     catalogue_file::read(&RealHost, folder, &head.project, &head.dialect).ok()
 }
 
-/// Returns the editors that `--editor` can name.
 pub fn editors() -> Vec<CompletionCandidate> {
     let Some(folder) = state() else { return Vec::new() };
     let named = editors::named(&Scope::All, &known(&folder)).into_iter();

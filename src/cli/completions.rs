@@ -16,7 +16,6 @@ use super::{Exit, output};
 /// common a name, and then the gateway would not start.
 const ASKS: &str = "HOLDFAST_COMPLETE";
 
-/// Flags of `holdfast completions`.
 #[derive(Debug, Clone, Args)]
 pub struct CompletionsArgs {
     /// Which shell; without it the one that $SHELL names
@@ -28,7 +27,6 @@ pub struct CompletionsArgs {
     pub fixed: bool,
 }
 
-/// Prints the script.
 pub fn run(arguments: &CompletionsArgs, mut command: Command) -> ExitCode {
     let of_person = || Shell::from_shell_path(variable("SHELL")?);
     let Some(shell) = arguments.shell.or_else(of_person) else {

@@ -12,7 +12,6 @@ use crate::core::user_text::quoted;
 use crate::platform::host::{Host as _, RealHost, System};
 use crate::storage::instance_record::METRICS_FOLDER;
 
-/// Flags of `holdfast dashboards`.
 #[derive(Debug, Clone, Args)]
 pub struct DashboardsArgs {
     /// Write the files into this folder, which is made if it is not there
@@ -45,7 +44,6 @@ const FILES: [(&str, &str); 6] = files!(
 /// Where the scrape configuration names the folder of the records.
 const TARGETS: &str = "[targets/*.json]";
 
-/// Writes the files, or lists them.
 pub fn run(arguments: &DashboardsArgs) -> ExitCode {
     let Some(folder) = &arguments.write else {
         for (name, _) in FILES {
@@ -136,7 +134,6 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     done
 }
 
-/// Says what is there now, and how to go on.
 fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
     let config = quoted(&folder.join("prometheus").join("prometheus.yaml"));
     let folder = folder.display();

@@ -19,7 +19,6 @@ pub enum Exit {
     NotExecuted = 3,
     /// `call`: the tool may have run: the outcome is unknown, or it is still running.
     Unknown = 4,
-    /// A bug of holdfast.
     Internal = 70,
     /// The system refused threads or file descriptors that every start needs.
     NoResources = 71,

@@ -97,7 +97,6 @@ const EXPECTED: &[(&[&str], &[&str])] = &[
     (&["start", "run"], &["an AI client starts holdfast by itself: `holdfast setup` sets one up"]),
 ];
 
-/// The same behind `holdfast unity`.
 const EXPECTED_OF_UNITY: &[(&[&str], &[&str])] = &[
     (&["uninstall", "delete"], &["`holdfast unity remove` takes the package out of a project"]),
     (&["update", "upgrade", "add"], &["`holdfast unity install` places the package, or brings it up to date"]),

@@ -33,7 +33,7 @@ use crate::transport::several::Several;
 /// Flags of what a hub serves over HTTP.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "MCP over HTTP")]
-pub struct HttpArgs {
+pub(super) struct HttpArgs {
     /// Serve MCP over HTTP at this address too
     ///
     /// Such as 127.0.0.1:8787; port 0 is a free one, which `holdfast status` shows. Clients need the token, which is made in the
@@ -64,9 +64,8 @@ pub struct HttpArgs {
     pub http_allow_remote: bool,
 }
 
-/// What is served over HTTP.
 #[derive(Debug)]
-pub struct HttpSettings {
+pub(super) struct HttpSettings {
     address: SocketAddr,
     token_file: Option<PathBuf>,
     hosts: Vec<HostName>,
@@ -74,9 +73,6 @@ pub struct HttpSettings {
 
 impl HttpArgs {
     /// Returns what is to be served; `None` if nothing is.
-    ///
-    /// # Errors
-    /// Flags that do not fit together, with the fix.
     pub fn settings(&self) -> Result<Option<HttpSettings>, String> {
         let Some(address) = self.http else { return Ok(None) };
         if !address.ip().is_loopback() && !self.http_allow_remote {
@@ -98,10 +94,6 @@ impl HttpSettings {
         std::path::absolute(file).ok().filter(|file| file.to_str().is_some())
     }
 
-    /// Checks that it can be served.
-    ///
-    /// # Errors
-    /// Why not, with the fix.
     pub async fn check(&self) -> Result<(), String> {
         if let Some(file) = &self.token_file {
             http_token::read(&RealHost, file)?;
@@ -109,10 +101,6 @@ impl HttpSettings {
         listener(&Tcp, self.address).await.map(drop)
     }
 
-    /// Begins to serve.
-    ///
-    /// # Errors
-    /// Why nothing is served, with the fix.
     pub async fn serve<S: Spawn>(
         self,
         parts: &Arc<Parts>,
@@ -134,7 +122,6 @@ impl HttpSettings {
     }
 }
 
-/// Parses the address of a flag.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.trim().parse().map_err(|_| "an address in numbers and a port are meant, such as 127.0.0.1:8787".to_owned())
 }

@@ -40,14 +40,10 @@ impl Standing {
     }
 }
 
-/// A port at which the editor may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
-    /// The port.
     pub port: u16,
-    /// What named the port.
     pub source: PortSource,
-    /// Whether a process accepts connections there.
     pub listening: bool,
     /// The process that listens there, if the system reports it.
     pub owner: Option<Owner>,
@@ -58,11 +54,9 @@ pub struct Port {
 /// The result of the survey, and the ports, at one moment.
 #[derive(Debug, Clone)]
 pub struct Look {
-    /// The result of the survey.
     pub survey: Survey,
     /// Whether the process that the project's files name is alive.
     pub editor: Option<Liveness>,
-    /// The ports, the best one first.
     pub ports: Vec<Port>,
 }
 
@@ -98,7 +92,6 @@ impl Look {
         self.ports.iter().any(|port| port.listening && port.standing.callable())
     }
 
-    /// The result as JSON, for `--json`.
     pub fn as_json(&self) -> Value {
         let facts = &self.survey.facts;
         json!({
@@ -141,7 +134,6 @@ fn standing(target: &Target) -> Standing {
     }
 }
 
-/// Describes the owner of a port for people.
 pub fn owner_words(owner: Option<&Owner>) -> String {
     match owner {
         None => "a process that the system does not name".to_owned(),
@@ -153,7 +145,6 @@ pub fn owner_words(owner: Option<&Owner>) -> String {
     }
 }
 
-/// Describes where a port number comes from, for people.
 pub fn source_words(source: PortSource) -> &'static str {
     match source {
         PortSource::Flag => "--port or HOLDFAST_PORT",

@@ -3,45 +3,47 @@
 
 mod arguments;
 mod attached;
-pub mod call;
+mod call;
+#[cfg(feature = "demo")]
+mod child;
 mod client_facts;
 mod complete;
 mod completions;
 mod dashboards;
 #[cfg(feature = "demo")]
-pub mod demo;
-pub mod doctor;
-pub mod exit;
+mod demo;
+mod doctor;
+mod exit;
 #[cfg(feature = "demo")]
-pub mod fake_unity;
-pub mod gateway_args;
+mod fake_unity;
+mod gateway_args;
 mod help;
 pub mod http;
-pub mod hub;
-pub mod logs;
-pub mod look;
+mod hub;
+mod logs;
+mod look;
 mod named_editor;
-pub mod one_shot;
+mod one_shot;
 mod orphan;
-pub mod output;
-pub mod report;
+mod output;
+mod report;
 mod resources;
-pub mod serve;
-pub mod setup;
+mod serve;
+mod setup;
 mod shown;
-pub mod status;
+mod status;
 mod terminal;
-pub mod tools;
-pub mod unity;
+mod tools;
+mod unity;
 mod variables;
 mod version;
-pub mod watch;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub use exit::Exit;
+use exit::Exit;
 
 use call::CallArgs;
 use doctor::DoctorArgs;
@@ -177,8 +179,8 @@ Examples:
     /// Collect what a bug report needs, and send nothing
     ///
     /// Writes a zip archive with the version, the system, what doctor and status say, the settings, the ends of the logs, and the metrics.
-    /// The names of user, machine and projects, the paths of home and projects, and secrets are replaced by placeholders: those that
-    /// are known, and what looks like one. Look at it before you send it.
+    /// The names of user, machine and projects, the paths of home and projects, and the secrets that are known are replaced by
+    /// placeholders. Look at it before you send it.
     ///
     /// Exit codes: 0 written, 1 it could not be written, 2 wrong usage.
     #[command(after_help = "\
@@ -244,7 +246,8 @@ Examples:
     /// Run one gateway that several AI clients share
     ///
     /// Each `holdfast serve` with the same state folder then hands its session to the hub, with its own project, rules and audit.
-    /// The clients share one connection to each editor, and take turns. A hub that ends is replaced by one that its sessions start.
+    /// The clients share one connection to each editor, and take turns. Rules and audit of the hub itself are for all of its sessions. A hub
+    /// that ends is replaced by one that its sessions start.
     ///
     /// Exit codes: 0 ended, or another hub runs already, 1 it cannot run here, 2 wrong usage, 70 a bug of holdfast.
     #[command(after_help = "\
@@ -275,7 +278,6 @@ Examples:
     FakeUnity(holdfast_fake_unity::FakeUnityArgs),
 }
 
-/// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     take_file_limits_as_errors();
     if let Some(exit) = completions::answer(Cli::command) {

@@ -12,9 +12,6 @@ use crate::storage::{catalogue_file, instance_record};
 
 /// Returns the project of the editor with this name, among those of running gateways and of earlier sessions. An editor is named by
 /// its project's folder, with as many folders above it as it takes to tell it from the others.
-///
-/// # Errors
-/// A sentence for the user: no project or several projects are known by this name.
 pub fn project_of(name: &str, state_dir: Option<&Path>) -> Result<PathBuf, String> {
     let Some(state) = state_dir else {
         return Err("--editor finds no editor, as there is no state folder; name the project with --project".to_owned());

@@ -34,20 +34,16 @@ use crate::transport::run::{self, Pumps};
 /// The progress token of the one call that a one-shot command makes.
 const PROGRESS_TOKEN: &str = "\"p\"";
 
-/// Why the gateway ended before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayGone {
-    /// A signal ended this command.
     #[error("interrupted by a signal")]
     Interrupted,
-    /// A bug of ours.
     #[error("the gateway of this command ended before it answered; please report this")]
     Failed,
 }
 
 /// A gateway in this process, with its MCP client.
 pub struct OneShot {
-    /// The gateway's parts: all links and sessions.
     pub parts: Arc<Parts>,
     to: DuplexStream,
     from: DuplexStream,
@@ -59,9 +55,6 @@ pub struct OneShot {
 
 impl OneShot {
     /// Starts a gateway and opens a session with it. From then on the gateway looks for the editor.
-    ///
-    /// # Errors
-    /// [`GatewayGone`] if the gateway ends before the session is open.
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
         // A client that makes one request must leave nothing behind in the editor, so no push listener is offered. Results are
         // neither cut nor written to files: this client reads them whole.
@@ -111,33 +104,19 @@ impl OneShot {
     }
 
     /// Calls a tool. `arguments` is a JSON object. `progress` receives each message about what the call waits for.
-    ///
-    /// # Errors
-    /// [`GatewayGone`] if the gateway ends before it answers.
     pub async fn call(
         &mut self,
         tool: &str,
         arguments: &str,
         progress: Option<&mut dyn FnMut(&str)>,
     ) -> Result<Result<Box<RawValue>, RpcError>, GatewayGone> {
-        let name = json!(tool);
-        match progress {
-            Some(progress) => {
-                let params = format!(
-                    r#"{{"name":{name},"arguments":{arguments},"_meta":{{"progressToken":{PROGRESS_TOKEN}}}}}"#
-                );
-                self.request("tools/call", &params, progress).await
-            }
-            None => {
-                self.request("tools/call", &format!(r#"{{"name":{name},"arguments":{arguments}}}"#), &mut |_| {}).await
-            }
-        }
+        let (name, meta) = (json!(tool), format!(r#","_meta":{{"progressToken":{PROGRESS_TOKEN}}}"#));
+        let meta = if progress.is_some() { &*meta } else { "" };
+        let params = format!(r#"{{"name":{name},"arguments":{arguments}{meta}}}"#);
+        self.request("tools/call", &params, progress.unwrap_or(&mut |_| {})).await
     }
 
     /// Sends a request and waits for its answer. The gateway bounds the time.
-    ///
-    /// # Errors
-    /// [`GatewayGone`] if the gateway ends before it answers.
     pub async fn request(
         &mut self,
         method: &str,
@@ -220,10 +199,9 @@ where
     block_on(arguments, work(config))
 }
 
-/// Runs a command's work on a new runtime, with logs.
 pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> ExitCode {
     // What a command does is seen at once. Its log would push out those of sessions.
-    let logs = logs::start(arguments.verbosity(true), arguments.log_format, None);
+    let logs = logs::start(arguments.verbosity(true), arguments.shared.log_format, None);
     log_panics();
     let runtime = match runtime() {
         Ok(runtime) => runtime,

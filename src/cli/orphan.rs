@@ -17,9 +17,7 @@ use crate::limits::{CLIENT_ANSWER_MAX, CLIENT_ASK_EVERY, CLIENT_OPENING_MAX, CLI
 pub(super) enum Session {
     /// No session is open: a ping may not be sent before the handshake.
     None,
-    /// The protocol of the session has a ping.
     Asks,
-    /// The protocol of the session has no ping.
     Mute,
 }
 
@@ -27,27 +25,21 @@ pub(super) enum Session {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub session: Session,
-    /// How many lines the client has sent.
     pub heard: u64,
     /// Whether lines for the client are still queued. If so, the client may not have received the ping yet.
     pub is_behind: bool,
 }
 
-/// What to do after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// Send a ping.
     Ask,
-    /// The client is gone.
     Gone,
 }
 
-/// Watches the client of a gateway whose parent process has ended.
 #[derive(Debug, Default)]
 pub(super) struct Orphan {
     heard: u64,
-    /// How long the client has sent nothing.
     silent: Duration,
     /// How long the client has had a ping without answering; `None` if no ping is unanswered.
     asked: Option<Duration>,
@@ -76,7 +68,6 @@ impl Orphan {
         }
     }
 
-    /// Records that a ping was queued.
     pub fn asked(&mut self) {
         (self.asked, self.since_asked) = (Some(Duration::ZERO), Some(Duration::ZERO));
     }

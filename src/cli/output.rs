@@ -11,7 +11,6 @@ use crate::platform::stdio::{self, Stderr, Stdout};
 /// The first error of a write to stdout. It is reported once, when the command ends.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Whether a write to stdout has failed, for whatever reason.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error, nor is a terminal that is gone: nobody
@@ -49,7 +48,6 @@ pub fn end(exit: ExitCode) -> ExitCode {
     if exit == ExitCode::SUCCESS { Exit::Output.into() } else { exit }
 }
 
-/// Prints a line.
 pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
@@ -87,12 +85,10 @@ pub fn usage(said: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(said.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
-/// Prints an indented line with a name and a text.
 pub fn row(name: &str, text: &str) {
     hung(&format!("  {name:6}  "), text);
 }
 
-/// Prints bytes as they are.
 pub fn bytes(bytes: &[u8]) {
     written(Stdout.write_all(bytes));
 }
@@ -105,17 +101,14 @@ pub fn complain(text: &str) {
     }
 }
 
-/// Prints a line on stderr as it is.
 pub fn complain_as_is(text: &str) {
     let _ = Stderr.write_all(format!("{text}\n").as_bytes());
 }
 
-/// Stdout, for the full-screen drawing of `status --watch`.
 pub fn screen() -> Stdout {
     Stdout
 }
 
-/// Whether stdout is a terminal that can be drawn on.
 pub fn can_draw() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
 }
@@ -125,14 +118,10 @@ pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The meaning of a text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// All is well.
     Good,
-    /// Worth knowing.
     Plain,
-    /// A problem to fix.
     Bad,
 }
 

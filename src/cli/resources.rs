@@ -8,9 +8,6 @@ use crate::limits::{START_DESCRIPTORS, START_THREADS};
 use crate::platform::host;
 
 /// Starts as many threads as a session starts with, and ends them again.
-///
-/// # Errors
-/// The system gives fewer threads.
 pub fn spare_threads() -> io::Result<()> {
     let mut held = Vec::with_capacity(START_THREADS);
     for _ in 0..START_THREADS {
@@ -29,9 +26,6 @@ pub fn spare_threads() -> io::Result<()> {
 }
 
 /// Opens as many file descriptors as a session starts with, and closes them again.
-///
-/// # Errors
-/// The system gives fewer descriptors.
 pub fn spare_descriptors() -> io::Result<()> {
     let pipes = (0..START_DESCRIPTORS.div_ceil(2)).map(|_| io::pipe());
     pipes.collect::<io::Result<Vec<_>>>().map(drop)
@@ -53,7 +47,6 @@ pub fn raise_descriptors(wanted: u64) {
 #[cfg(not(unix))]
 pub fn raise_descriptors(_wanted: u64) {}
 
-/// Prints that the system refused the start, and the fix.
 pub fn refused(error: &io::Error) -> Exit {
     let fix = if host::is_lack_of_descriptors(error) {
         format!(
@@ -71,9 +64,6 @@ pub fn refused(error: &io::Error) -> Exit {
 }
 
 /// Returns the runtime of a subcommand. It has two workers, so that a stuck handler does not stop everything else.
-///
-/// # Errors
-/// The system gives too few descriptors or threads.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     spare_descriptors()?;
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()

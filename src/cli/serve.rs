@@ -65,7 +65,8 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         return resources::refused(&error).into();
     }
     let (config, complaints) = arguments.config();
-    let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format, config.state_dir.as_deref());
+    let logs =
+        logs::start(arguments.editor.verbosity(false), arguments.editor.shared.log_format, config.state_dir.as_deref());
     log_panics();
     let (runtime, workers) = match runtimes() {
         Ok(both) => both,
@@ -209,9 +210,6 @@ struct PumpThread {
 
 impl PumpThread {
     /// Starts the thread, and a task that completes when the pump ends.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     fn start(name: &str, pump: impl Future<Output = ()> + Send + 'static) -> io::Result<(Self, JoinHandle<()>)> {
         let handle = tokio::runtime::Handle::current();
         let (stop, stopped) = oneshot::channel();
@@ -243,9 +241,6 @@ impl PumpThread {
 }
 
 /// Returns the pumps between the client and the session, and their threads: first stdin's, then stdout's.
-///
-/// # Errors
-/// The system gives no thread.
 fn pumps_on_threads(
     parts: &Arc<Parts>,
     input: impl Read + Unpin + Send + 'static,
@@ -398,7 +393,6 @@ pub(super) fn log_panics() {
 mod tests {
     use super::*;
 
-    /// A stdin or stdout that panics when it is used.
     struct Broken;
 
     impl Read for Broken {
@@ -417,7 +411,6 @@ mod tests {
         }
     }
 
-    /// A stdin that sends a request and stays open.
     struct Asking(&'static [u8], std::sync::mpsc::Receiver<()>);
 
     impl Read for Asking {

@@ -23,7 +23,6 @@ use crate::protocol::policy::idle::Idle;
 use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
 
-/// Flags of `holdfast tools`.
 #[derive(Debug, Clone, Args)]
 pub struct ToolsArgs {
     /// Print JSON: the tools as MCP lists them, and where the list comes from
@@ -38,12 +37,10 @@ pub struct ToolsArgs {
     /// the name that a client gives itself.
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::clients))]
     pub client: Option<String>,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// Lists the tools.
 pub fn run(arguments: &ToolsArgs) -> ExitCode {
     one_shot::run(&arguments.editor, |config| list(arguments, config))
 }
@@ -91,7 +88,6 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
 }
 
-/// Returns the message about a name that no known client has.
 fn unknown_client(name: &str) -> String {
     let words = || CLIENTS.iter().map(|client| client.name);
     let proposed = match nearest(name, words()) {
@@ -105,23 +101,19 @@ fn unknown_client(name: &str) -> String {
     )
 }
 
-/// The columns that a description beside a name needs.
 const DESCRIPTION_MIN_COLUMNS: usize = 28;
 
-/// The heading of the tools that are changed for one client.
 const FOR_CLIENT: &str = "changed for the client";
 
 /// What the gateway knew after it had answered.
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
-    /// The tools as they are listed, and those that are hidden.
     visible: Visible,
     /// The listed tools that the policy refuses: the name that clients see, and why.
     refused: Vec<(String, String)>,
     /// The rules that match none of the editor's tools. `None`: there are no rules, or no list to compare them with.
     idle: Option<Vec<Idle>>,
-    /// Whether there are rules.
     has_rules: bool,
     /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,

@@ -50,12 +50,10 @@ impl Keeper {
 pub(super) struct Life(JoinHandle<()>);
 
 impl Life {
-    /// Starts the service.
     pub(super) fn begin(life: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(life))
     }
 
-    /// Waits until the service has ended.
     pub(super) async fn over(&mut self) {
         let _ = (&mut self.0).await;
     }

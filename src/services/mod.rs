@@ -25,11 +25,8 @@ use crate::telemetry::events::Events;
 
 /// What every service needs of the gateway.
 pub trait Gateway: Send + Sync + 'static {
-    /// The network.
     fn net(&self) -> &Arc<dyn Net>;
-    /// The machine.
     fn host(&self) -> &Arc<dyn Host>;
-    /// The log lines and metrics.
     fn events(&self) -> &Events;
     /// Returns a random number from 0 to 1, without 1 itself.
     fn random_fraction(&self) -> f64;

@@ -11,7 +11,6 @@ use crate::cli::output;
 use crate::protocol::mcp::fit::extension;
 use crate::protocol::text::clean;
 
-/// The images and sounds of one result, and where they go.
 pub(super) struct Images<'a> {
     out: &'a Path,
     tool: &'a str,
@@ -75,7 +74,6 @@ impl<'a> Images<'a> {
         self.count > 0 && self.all_written
     }
 
-    /// Returns where the newest one goes.
     fn path(&self, mime_type: &str) -> PathBuf {
         if is_folder(self.out) {
             let tool: String =

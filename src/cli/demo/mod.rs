@@ -25,7 +25,6 @@ use stage::Stage;
 use story::Pace;
 use telling::Teller;
 
-/// Flags of `holdfast demo`.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct DemoArgs {
     /// Print what happens as JSON lines
@@ -42,7 +41,6 @@ pub struct DemoArgs {
     pub package: &'static Package,
 }
 
-/// Plays the demo and returns its exit code.
 pub fn run(arguments: DemoArgs) -> ExitCode {
     let runtime = match runtime() {
         Ok(runtime) => runtime,

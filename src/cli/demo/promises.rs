@@ -12,12 +12,9 @@ use serde_json::Value;
 
 use crate::limits::demo::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
 
-/// All observations that the checks need.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// The lines written to the gateway and read from it.
     pub session: Session<Duration>,
-    /// The requests with an id, in the order in which they were written.
     pub asked: Vec<Asked>,
     /// How often Unity ran each key, from the file that the fake editor writes when it runs calls.
     pub runs: BTreeMap<String, u64>,
@@ -26,18 +23,13 @@ pub struct History {
     /// For each outage, its cause and the time from when Unity listened again to the first good answer; `None` if no good answer
     /// came.
     pub recoveries: Vec<(String, Option<Duration>)>,
-    /// The time from the end of stdin to the gateway's exit, and the exit code.
     pub exit: Option<(Duration, Option<i32>)>,
-    /// The number of child processes that were started, and the number of those that were seen to end.
     pub children: (usize, usize),
-    /// Why the story stopped early; `None` if it did not.
     pub stopped: Option<String>,
 }
 
-/// A request that was sent.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The id of the request.
     pub id: u64,
     /// The tool, or the method of a request that is not a tool call.
     pub what: String,
@@ -45,14 +37,11 @@ pub struct Asked {
     pub recorded: bool,
     /// The key under which Unity counts the call; `None` if it does not count it.
     pub key: Option<String>,
-    /// The verdict with which the request must end.
     pub must: Verdict,
 }
 
-/// A promise, and the result of its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
-    /// The promise as it is printed.
     pub name: &'static str,
     /// The figures if the promise was kept; otherwise what broke it.
     pub seen: Result<String, String>,
@@ -79,7 +68,6 @@ pub fn check(history: &History) -> Vec<Promise> {
     promises
 }
 
-/// Returns the findings as an error, or the figures if there are no findings.
 fn kept_or(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
     if findings.is_empty() { Ok(figures()) } else { Err(findings.join("; ")) }
 }
@@ -88,7 +76,6 @@ fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns the verdict that a response states.
 pub fn verdict_of(message: &Value) -> Verdict {
     match answer::Verdict::of(message) {
         answer::Verdict::Ok => Verdict::Ok,
@@ -106,7 +93,6 @@ pub fn text_of(message: &Value) -> &str {
     message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the id and the verdict of each answer, in the order of arrival.
 fn answered(history: &History) -> impl Iterator<Item = (u64, Verdict)> {
     let messages = history.session.lines().iter().map(|line| &line.value);
     let answers = messages.filter(|message| message.get("method").is_none());

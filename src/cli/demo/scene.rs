@@ -11,75 +11,54 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::promises::{Asked, History, text_of, verdict_of};
-use super::stage::{News, PROJECT, Source, Stage};
+use super::stage::{PROJECT, Stage};
 use super::telling::Teller;
+use crate::cli::child::{News, Source};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::limits::demo::DEMO_STEP_MAX;
 
-/// The client's lane in the timeline.
 pub const CLIENT: usize = 0;
-/// The gateway's lane in the timeline.
 pub const GATEWAY: usize = 1;
-/// Unity's lane in the timeline.
 pub const UNITY: usize = 2;
 
-/// Why the story cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Stopped {
-    /// An expected fact did not become true in time; the text names the fact.
     #[error("waited {DEMO_STEP_MAX:?} in vain until {0}")]
     InVain(String),
-    /// The gateway ended before the story closed it; the text names the fact that was waited for.
     #[error("the gateway ended before {0}")]
     GatewayEnded(String),
-    /// The system refused an operation, which the text names.
     #[error("{0}: {1}")]
     System(&'static str, std::io::Error),
 }
 
-/// What is known so far. Steps that wait for a fact look here.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// The ids of answered requests.
     pub answers: BTreeSet<u64>,
-    /// The ids of requests that the gateway reported as held, with the cause.
     pub held: BTreeMap<u64, String>,
-    /// The ids of requests that the gateway reported as sent, with the time.
     pub sent: BTreeMap<u64, Duration>,
-    /// The number of tool runs that began in Unity.
     pub begun: usize,
-    /// The number of tool runs that ended in Unity.
     pub ended: usize,
     /// The port that Unity listens on; `None` while it does not listen.
     pub port: Option<u64>,
-    /// Whether Unity's sockets and main thread are frozen.
     pub frozen: bool,
     /// Whether Unity will lose its next answer. A step that orders this waits for it: the next call must not come before.
     pub loses_answer: bool,
-    /// Whether the gateway's stdout has ended.
     pub gateway_silent: bool,
 }
 
-/// A request that was sent.
 #[derive(Debug)]
 struct Open {
     asked: Duration,
-    /// The index of its bar in the timeline.
     bar: Option<usize>,
     label: String,
 }
 
-/// The state of the running demo.
 #[derive(Debug)]
 pub struct Scene {
-    /// The child processes.
     pub stage: Stage,
-    /// What is known so far.
     pub facts: Facts,
-    /// The record on which the promises are checked.
     pub history: History,
-    /// The timeline of the session, which is printed.
     pub timeline: Timeline,
     news: mpsc::Receiver<News>,
     teller: Teller,
@@ -93,7 +72,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns a scene in which nothing has happened yet.
     pub fn new(stage: Stage, news: mpsc::Receiver<News>, teller: Teller) -> Self {
         Self {
             stage,
@@ -110,20 +88,17 @@ impl Scene {
         }
     }
 
-    /// Returns the time since the beginning of the demo.
     pub fn now(&self) -> Duration {
         self.began.elapsed()
     }
 
     // ---- telling ----
 
-    /// Prints the title of the next act.
     pub fn act(&mut self, title: &str) {
         self.acts += 1;
         self.teller.act(self.acts, title, &self.timeline.lanes);
     }
 
-    /// Prints an observation and adds it to the timeline.
     pub fn tell(&mut self, lanes: (usize, usize), tone: Tone, text: impl Into<String>, measured: Option<Duration>) {
         self.tell_at(self.now(), lanes, tone, text, measured);
     }
@@ -154,26 +129,16 @@ impl Scene {
     }
 
     /// Sends a request that must be answered `ok`. Returns its id.
-    ///
-    /// # Errors
-    /// The gateway does not read its stdin.
     pub async fn request(&mut self, method: &str, params: Value) -> Result<u64, Stopped> {
         self.send(method, method.to_owned(), None, params, Verdict::Ok, false).await
     }
 
-    /// Calls one of the gateway's own tools.
-    ///
-    /// # Errors
-    /// The gateway does not read its stdin.
     pub async fn ask(&mut self, tool: &str) -> Result<u64, Stopped> {
         let params = line::call(tool, json!({}));
         self.send("tools/call", tool.to_owned(), None, params, Verdict::Ok, false).await
     }
 
     /// Calls a tool of Unity for this task, which must end with the verdict `must`.
-    ///
-    /// # Errors
-    /// The gateway does not read its stdin.
     pub async fn call(&mut self, task: Task, text: &str, must: Verdict) -> Result<u64, Stopped> {
         let fake_unity::Call { tool, arguments, .. } = self.stage.package().calls(task, text);
         let key = matches!(task, Task::Count | Task::CountHeld).then(|| text.to_owned());
@@ -207,18 +172,11 @@ impl Scene {
         Ok(id)
     }
 
-    /// Sends a notification.
-    ///
-    /// # Errors
-    /// The gateway does not read its stdin.
     pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), Stopped> {
         self.write(&line::notification(method, params)).await
     }
 
     /// Cancels a call that was not sent to Unity yet. No answer to it may arrive afterwards.
-    ///
-    /// # Errors
-    /// The gateway does not read its stdin.
     pub async fn cancel(&mut self, id: u64) -> Result<(), Stopped> {
         // The session only needs to know that the call was cancelled. The notification is written below, with a reason.
         self.history.session.cancel(&id.into());
@@ -236,10 +194,6 @@ impl Scene {
 
     // ---- Unity's side ----
 
-    /// Sends a command to the fake editor.
-    ///
-    /// # Errors
-    /// The fake editor does not read its stdin.
     pub async fn steer(&mut self, line: &str) -> Result<(), Stopped> {
         let unity = self.stage.unity.as_mut();
         let unity = unity.ok_or(Stopped::System("steering Unity", std::io::ErrorKind::NotConnected.into()))?;
@@ -254,7 +208,6 @@ impl Scene {
         self.away = Some((why, now));
     }
 
-    /// Records that Unity reloads its domain, and why.
     pub fn reloads(&mut self, why: &'static str) {
         self.away(why, Phase::Reloading);
         self.tell((UNITY, UNITY), Tone::Trouble, "domain reload: every connection is cut", None);
@@ -263,9 +216,6 @@ impl Scene {
     // ---- waiting ----
 
     /// Processes the lines of the child processes until a fact is true. `what` names the fact.
-    ///
-    /// # Errors
-    /// The fact did not become true within [`DEMO_STEP_MAX`], or cannot become true any more.
     pub async fn until(&mut self, what: &str, fact: impl Fn(&Facts) -> bool) -> Result<(), Stopped> {
         let deadline = Instant::now() + DEMO_STEP_MAX;
         while !fact(&self.facts) {
@@ -280,10 +230,6 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until these requests are answered.
-    ///
-    /// # Errors
-    /// The same as for [`Scene::until`].
     pub async fn answers(&mut self, ids: &[u64]) -> Result<(), Stopped> {
         let labels: Vec<String> =
             ids.iter().map(|id| self.requests.get(id).map(|open| open.label.clone()).unwrap_or_default()).collect();
@@ -453,7 +399,6 @@ fn compile_words(message: &Value) -> String {
     }
 }
 
-/// Returns the first `count` sentences of a text.
 fn sentences(text: &str, count: usize) -> &str {
     let end = text.match_indices(". ").nth(count.saturating_sub(1)).map_or(text.len(), |(at, _)| at + 1);
     text.get(..end).unwrap_or(text)

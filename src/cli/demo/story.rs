@@ -11,11 +11,10 @@ use tokio::time::Instant;
 
 use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
 use super::stage::UnityTimes;
+use crate::cli::child::Process;
 
-/// The speed of the story.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Whether pauses and durations are shortened, for a build machine.
     pub fast: bool,
 }
 
@@ -30,10 +29,6 @@ impl Pace {
     }
 }
 
-/// Plays every act.
-///
-/// # Errors
-/// An expected fact did not become true, or the system refused something.
 pub async fn play(scene: &mut Scene, pace: Pace, package: &'static Package) -> Result<(), Stopped> {
     begins(scene, pace, package).await?;
     reload(scene, pace, package).await?;
@@ -58,7 +53,7 @@ async fn begins(scene: &mut Scene, pace: Pace, package: &'static Package) -> Res
     let now = scene.now();
     scene.timeline.enters(GATEWAY, now, Phase::Up);
     scene.timeline.enters(CLIENT, now, Phase::Up);
-    let pid = scene.stage.gateway.as_ref().map_or(0, super::stage::Process::pid);
+    let pid = scene.stage.gateway.as_ref().map_or(0, Process::pid);
     let named = if package.facts.port == Port::Told { "names the port" } else { "names no port" };
     let text = format!("starts the gateway (pid {pid}), {named}");
     scene.tell((CLIENT, GATEWAY), Tone::Plain, text, None);

@@ -13,12 +13,9 @@ use crate::cli::output;
 /// The number of columns if neither the terminal nor COLUMNS gives it. A build log has no limit; this width is easy to read.
 const COLUMNS_UNKNOWN: usize = 100;
 
-/// Prints events as they happen.
 #[derive(Debug, Clone, Copy)]
 pub enum Teller {
-    /// For a person.
     Person(Style),
-    /// For a program: one JSON object per line.
     Program,
 }
 
@@ -36,7 +33,6 @@ impl Teller {
         output::line(&object.to_string());
     }
 
-    /// Prints the introduction.
     pub fn opening(self, version: &str) {
         match self {
             Self::Program => Self::event("demo", json!({"version": version})),
@@ -52,7 +48,6 @@ impl Teller {
         }
     }
 
-    /// Prints the title of an act.
     pub fn act(self, number: usize, title: &str, lanes: &[Lane]) {
         match self {
             Self::Program => Self::event("act", json!({"number": number, "title": title})),
@@ -64,7 +59,6 @@ impl Teller {
         }
     }
 
-    /// Prints an observation.
     pub fn moment(self, lanes: &[Lane], moment: &Moment) {
         match self {
             Self::Program => {
@@ -83,7 +77,6 @@ impl Teller {
         }
     }
 
-    /// Prints the summary.
     pub fn closing(self, timeline: &Timeline, history: &History, promises: &[Promise], took: Duration) {
         let broken = promises.iter().filter(|promise| promise.seen.is_err()).count();
         match self {
@@ -112,7 +105,6 @@ impl Teller {
         }
     }
 
-    /// Prints that the demo was interrupted.
     pub fn interrupted(self) {
         match self {
             Self::Program => Self::event("interrupted", json!({})),
@@ -175,7 +167,6 @@ fn millis(span: Duration) -> f64 {
     (span.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
 
-/// Returns the width, colours and characters that stdout supports.
 fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -21,7 +21,6 @@ use crate::protocol::text::clean;
 use crate::storage::instance_record;
 use crate::storage::log_files::{self, Follower, LogFile};
 
-/// Flags of `holdfast logs`.
 #[derive(Debug, Clone, Args)]
 pub struct LogsArgs {
     /// Go on, and print new lines as they come
@@ -40,12 +39,10 @@ pub struct LogsArgs {
     /// Without it: the one of this project that started last, or of any project outside of one.
     #[arg(long, value_name = "PID")]
     pub gateway: Option<u32>,
-    /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
 }
 
-/// Shows the log.
 pub fn run(arguments: &LogsArgs) -> ExitCode {
     let (config, complaints) = arguments.editor.config();
     for complaint in &complaints {
@@ -85,7 +82,6 @@ pub(super) fn project(config: &Config) -> Option<PathBuf> {
     })
 }
 
-/// Whose log is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
     Gateway(u32),
@@ -93,19 +89,14 @@ enum Wanted {
     Project(Option<PathBuf>),
 }
 
-/// The log that is shown.
 #[derive(Debug)]
 struct Chosen {
     log: LogFile,
     projects: Vec<String>,
-    /// The other gateways that fit as well.
     others: Vec<u32>,
 }
 
 /// Finds the log of a gateway that fits, the one that started last.
-///
-/// # Errors
-/// A sentence for the user: there is none, and whose logs there are.
 fn choose(logs: Vec<LogFile>, wanted: &Wanted) -> Result<Chosen, String> {
     let with_projects = logs.into_iter().map(|log| {
         let projects = log_files::projects(&log_files::lines(&log)).into_iter().map(Cow::into_owned).collect();
@@ -135,7 +126,6 @@ fn choose(logs: Vec<LogFile>, wanted: &Wanted) -> Result<Chosen, String> {
     })
 }
 
-/// Returns a project as the log names it.
 fn log_name(project: &Path) -> String {
     clean(&project.to_string_lossy())
 }

@@ -10,7 +10,6 @@ use crate::cli::{Exit, complete, output};
 use crate::config::MetricsChoice;
 use crate::protocol::dialect;
 
-/// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SetupArgs {
     /// Which AI clients: claude-code, cursor, codex and so on
@@ -110,7 +109,6 @@ fn metrics(text: &str) -> Result<String, String> {
 /// Whether the packages that `npx` and `uvx` fetch are published. Until then nobody may be sent to their names.
 const PUBLISHED: bool = false;
 
-/// What the entry of a shared file starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shared {
     /// `holdfast`, from PATH.
@@ -162,7 +160,6 @@ impl Shared {
     }
 }
 
-/// Says why nothing was done.
 pub fn complain(exit: Exit, why: &str) -> Exit {
     let end = if why.ends_with('?') { "" } else { "." };
     output::complain(&format!("holdfast setup: {why}{end} Nothing was changed."));

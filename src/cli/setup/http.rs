@@ -13,10 +13,8 @@ use crate::services::mcp::{HostName, is_loopback};
 use crate::storage::http_token;
 use crate::storage::hub_folder::HubFolder;
 
-/// The environment variable from which clients take the token.
 pub const TOKEN_VARIABLE: &str = "HOLDFAST_HTTP_TOKEN";
 
-/// What `--http` asks for.
 pub(super) struct OverHttp {
     url: String,
     /// Where the hub of this machine keeps its token, if it is meant.
@@ -25,9 +23,6 @@ pub(super) struct OverHttp {
 
 impl OverHttp {
     /// `named`: the URL that the user gave. `project`: the project that the entry is for.
-    ///
-    /// # Errors
-    /// Why there is no URL, with the fix.
     pub fn of(named: Option<&str>, project: Option<&Path>, shared: Option<Shared>) -> Result<Self, (Exit, String)> {
         if shared.is_some_and(|shared| shared != Shared::Path) {
             return Err((Exit::Usage, "--http starts no program: use --shared without npx and uvx".to_owned()));
@@ -59,9 +54,6 @@ impl OverHttp {
     }
 
     /// Returns what a client's entry connects to. `in_project`: the entry is in a file of the project, which a team may commit.
-    ///
-    /// # Errors
-    /// Why the client cannot connect so, with the fix.
     pub fn endpoint(&self, client: &Client, in_project: bool) -> Result<Endpoint, (Exit, String)> {
         let (title, name) = (title(client), client.name);
         let remote = match &client.http {
@@ -100,7 +92,6 @@ impl OverHttp {
         http_token::read(&RealHost, file).map_err(|why| (Exit::Failed, why))
     }
 
-    /// Says how a client gets the token.
     pub fn how(&self, token: &Token) -> String {
         let Token::Variable(name) = token else {
             return "is in the client's file: keep that file to yourself".to_owned();
@@ -115,7 +106,6 @@ impl OverHttp {
     }
 }
 
-/// A URL, in its parts.
 struct Url<'a> {
     origin: &'a str,
     host: &'a str,
@@ -148,7 +138,6 @@ impl<'a> Url<'a> {
     }
 }
 
-/// Encodes a text as one segment of a path.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let piece = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

@@ -41,7 +41,6 @@ pub(super) fn show(places: &Places, launch: &Launch, as_json_text: bool) {
     output::hung("", "`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
 }
 
-/// Returns the word for a client's state, and its tone.
 pub(super) fn word(standing: &Standing) -> (&'static str, Tone) {
     match standing.state {
         State::Configured | State::Connects { .. } => ("set up", Tone::Good),

@@ -34,7 +34,6 @@ pub fn snippet_for_any() -> String {
     this_program().map(|launch| common_snippet(&launch)).unwrap_or_default()
 }
 
-/// Runs the command.
 pub fn run(arguments: &SetupArgs) -> ExitCode {
     answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
 }
@@ -105,10 +104,8 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     Ok(worst)
 }
 
-/// The clients that are meant.
 enum Chosen {
     These(Vec<&'static Client>),
-    /// Nothing is to be done.
     Ended(Exit),
 }
 
@@ -212,7 +209,6 @@ fn project(flag: &str, named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>
     }
 }
 
-/// Returns the arguments by which an entry names a project.
 fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
     let text = project.to_str().ok_or_else(|| {
         (

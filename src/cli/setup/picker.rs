@@ -11,10 +11,8 @@ use super::list::word;
 use super::standing::title;
 use crate::cli::{output, terminal};
 
-/// What a person chose.
 pub(super) enum Picked {
     These(Vec<&'static Client>),
-    /// Nothing, for this reason.
     None(String),
     Cancelled,
 }
@@ -46,7 +44,6 @@ pub(super) fn pick(standings: &[Standing], remove: bool) -> Picked {
     }
 }
 
-/// Restores the terminal when dropped.
 struct Raw;
 
 impl Raw {
@@ -91,7 +88,6 @@ fn ask(mut picker: Picker) -> io::Result<(Pressed, Picker)> {
     Ok((pressed, picker))
 }
 
-/// Goes back over what was drawn and clears it.
 fn rewind(lines: usize) -> io::Result<()> {
     if lines > 0 {
         let up = u16::try_from(lines).unwrap_or(u16::MAX);
@@ -100,7 +96,6 @@ fn rewind(lines: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the choice goes on after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pressed {
     GoOn,

@@ -20,21 +20,15 @@ pub fn places() -> Option<Places> {
     Some(places)
 }
 
-/// Why an entry cannot name this program.
 #[derive(Debug, thiserror::Error)]
 pub enum NoProgram {
-    /// The system does not report the program's path.
     #[error("the system does not say where this program lies ({0}); start it by its full path")]
     Unknown(std::io::Error),
-    /// The path is not valid Unicode, but configurations must be.
     #[error("the path of this program, {}, is not valid Unicode, and a configuration cannot name it; install it elsewhere", .0.display())]
     NotUnicode(PathBuf),
 }
 
 /// Returns what an entry needs to start this program, without arguments.
-///
-/// # Errors
-/// [`NoProgram`] if an entry cannot name this program.
 pub fn this_program() -> Result<Launch, NoProgram> {
     let named = std::env::current_exe().map_err(NoProgram::Unknown)?;
     let path = config::canonical(&named).unwrap_or(named);

@@ -28,7 +28,6 @@ pub fn of_project(project: &Path, mut places: Places, program: &Path) -> Vec<Sta
 const MARKED: &str =
     "the file begins with a byte order mark, which some clients cannot read; `holdfast setup` takes it away";
 
-/// Returns a client's name for people.
 pub fn title(client: &Client) -> &'static str {
     labelled(client.name).map_or(client.name, |client| client.title)
 }
@@ -89,7 +88,6 @@ pub fn why(standing: &Standing) -> Option<String> {
     }
 }
 
-/// Returns the word for a state in JSON.
 fn word(state: &State) -> &'static str {
     match state {
         State::Configured | State::Connects { .. } => "configured",
@@ -100,7 +98,6 @@ fn word(state: &State) -> &'static str {
     }
 }
 
-/// Returns a client's state for programs.
 pub fn as_json(standing: &Standing) -> Value {
     json!({
         "client": standing.client.name,

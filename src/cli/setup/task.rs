@@ -17,7 +17,6 @@ use crate::core::user_text::quoted;
 use crate::platform::filesystem;
 use crate::protocol::text::clean;
 
-/// The change of one client's configuration.
 pub(super) struct Task<'a> {
     pub client: &'static Client,
     pub places: &'a Places,
@@ -138,7 +137,6 @@ impl Task<'_> {
         }
     }
 
-    /// Prints why nothing was done, and the entry that the user can paste.
     fn refused(&self, refusal: &ChangeError) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
         if let Some(aim) = self.wish.aim() {
@@ -202,7 +200,6 @@ impl Task<'_> {
         }
     }
 
-    /// Says for which projects the entry is.
     fn scope(&self) -> String {
         let (name, project) = (self.client.name, self.places.project.as_ref());
         match project {
@@ -290,7 +287,6 @@ fn tell_of_mark(plan: &Plan) {
     }
 }
 
-/// Returns the change as a unified diff.
 fn diff(plan: &Plan) -> String {
     let path = plan.path().display().to_string();
     let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::embedded::{self, About, NAME};
-use super::sums::{Sums, sum};
+use super::embedded::{self, About, NAME, Sums, sum};
 use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost};
 
@@ -21,11 +20,8 @@ const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 /// The record of what holdfast put into the folder. It is written into the folder too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// An explanation for a person who opens the file.
     about: String,
-    /// The package's name.
     package: String,
-    /// The package's version.
     pub version: String,
     /// The sum of every file: SHA-256 of the file with `
     /// ` as line ends; for a `.meta` file, SHA-256 of the line with its GUID.
@@ -33,7 +29,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns the record of the package that this binary carries.
     pub fn this() -> Self {
         let about = "Written by `holdfast unity install`, which uses it to see what you have changed here. Keep it next to package.json.";
         let version = About::this().version;
@@ -46,7 +41,6 @@ impl Record {
         serde_json::from_slice(&bytes).ok().filter(|record: &Self| record.package == NAME)
     }
 
-    /// Returns the bytes of the record's file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = serde_json::to_string_pretty(self).expect("texts and a map of texts are JSON");
         text.push('\n');

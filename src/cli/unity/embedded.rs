@@ -1,16 +1,16 @@
 //! The Unity package that this binary contains. Its files equal those in `unity/` byte for byte; the module `placed` lists them.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
-
-use super::sums::{Sums, sum};
+use sha2::{Digest as _, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/unity_package.rs"));
 
 /// The name of the package and of its folder in `Packages/`.
 pub const NAME: &str = "dev.holdfast.unity";
-/// The package's name for people.
 pub const TITLE: &str = "Holdfast for Unity";
 
 /// Returns every file: its path in the package (written with `/`) and its bytes.
@@ -18,24 +18,19 @@ pub fn files() -> &'static [(&'static str, &'static [u8])] {
     FILES
 }
 
-/// Returns the sum of every file.
 pub fn sums() -> Sums {
     FILES.iter().map(|(path, bytes)| ((*path).to_owned(), Some(sum(path, bytes)))).collect()
 }
 
-/// The fields of `package.json` that are used.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// The package's version.
     pub version: String,
     /// The oldest Unity version that the package supports, for example `2022.3`.
     pub unity: String,
-    /// The packages that this package depends on: name and version.
     pub dependencies: Vec<(String, String)>,
 }
 
 impl About {
-    /// Reads the `package.json` of the package that this binary contains.
     pub fn this() -> Self {
         let (_, bytes) = FILES.iter().find(|(path, _)| *path == "package.json").expect("a package has a package.json");
         let manifest: Value = serde_json::from_slice(bytes).expect("the package's own package.json is JSON");
@@ -52,4 +47,35 @@ impl About {
 /// Returns a path of the package in this system's notation.
 pub fn native(path: &str) -> PathBuf {
     path.split('/').collect()
+}
+
+/// The sums of files by their paths (written with `/`). A sum is `None` if holdfast cannot have written the file (a link, a pipe,
+/// too large, unreadable); then the file counts as changed.
+pub type Sums = BTreeMap<String, Option<String>>;
+
+/// Returns the sum of a file in hexadecimal: SHA-256 of its bytes with `
+/// ` as line ends, or of the line with the GUID in a `.meta` file. Version control may change line ends, and versions of Unity
+/// rewrite the `.meta` files of an embedded package. Neither is a change by the user.
+pub fn sum(path: &str, bytes: &[u8]) -> String {
+    let digest = Sha256::digest(meaning(path, bytes));
+    digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn meaning<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if path.ends_with(".meta") {
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        if let Some(guid) = lines.into_iter().find(|line| line.starts_with(b"guid:")) {
+            return Cow::Borrowed(guid);
+        }
+    }
+    if !bytes.contains(&b'\r') {
+        return Cow::Borrowed(bytes);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    for (index, byte) in bytes.iter().enumerate() {
+        if !(*byte == b'\r' && bytes.get(index + 1) == Some(&b'\n')) {
+            plain.push(*byte);
+        }
+    }
+    Cow::Owned(plain)
 }

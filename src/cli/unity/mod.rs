@@ -2,12 +2,10 @@
 //! out. `try` tries it in a real editor.
 
 mod content;
-pub mod embedded;
+mod embedded;
 mod place;
-pub mod placed;
 mod project;
-pub mod standing;
-mod sums;
+pub(super) mod standing;
 #[cfg(feature = "demo")]
 mod trial;
 
@@ -21,13 +19,11 @@ use super::{Exit, output};
 use crate::config;
 use crate::config::below::projects_below;
 use crate::core::user_text;
-use embedded::{About, TITLE};
+use embedded::{About, Sums, TITLE};
 use place::{NotPlaced, Work};
 pub use project::{Obstacle, Site};
 use standing::{Standing, State, named};
-use sums::Sums;
 
-/// Flags of `holdfast unity`.
 #[derive(Debug, Clone, Args)]
 pub struct UnityArgs {
     #[command(subcommand)]
@@ -90,7 +86,6 @@ Examples:
     Try(trial::TryArgs),
 }
 
-/// Which project.
 #[derive(Debug, Clone, Args)]
 pub struct ProjectArgs {
     /// The Unity project
@@ -101,10 +96,8 @@ pub struct ProjectArgs {
     pub project: Option<PathBuf>,
 }
 
-/// Flags of `holdfast unity status`.
 #[derive(Debug, Clone, Args)]
 pub struct StatusArgs {
-    /// Which project.
     #[command(flatten)]
     pub project: ProjectArgs,
     /// Print JSON
@@ -112,10 +105,8 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
-/// Flags of `holdfast unity remove`.
 #[derive(Debug, Clone, Args)]
 pub struct RemoveArgs {
-    /// Which project.
     #[command(flatten)]
     pub project: ProjectArgs,
     /// Show what would be done, file by file, and write nothing
@@ -128,10 +119,8 @@ pub struct RemoveArgs {
     pub force: bool,
 }
 
-/// Flags of `holdfast unity install`.
 #[derive(Debug, Clone, Args)]
 pub struct InstallArgs {
-    /// Which project.
     #[command(flatten)]
     pub project: ProjectArgs,
     /// The same as `holdfast unity status`
@@ -158,7 +147,6 @@ pub struct InstallArgs {
     pub beside: bool,
 }
 
-/// Runs the command.
 pub fn run(arguments: &UnityArgs) -> ExitCode {
     let nothing = |project: &ProjectArgs| InstallArgs {
         project: project.clone(),
@@ -187,12 +175,9 @@ pub fn run(arguments: &UnityArgs) -> ExitCode {
     done.into()
 }
 
-/// Whether there is work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The project is already in the wanted state.
     Nothing,
-    /// The package has to be placed or removed.
     Go,
 }
 

@@ -22,28 +22,21 @@ use crate::platform::lock_file;
 const NEW: &str = "new";
 /// In the work folder: the former package, which is put back if the new one did not reach its place.
 pub(super) const FORMER: &str = "former";
-/// In the work folder: a package that was taken out.
 const GONE: &str = "gone";
 /// In the work folder: the file that is locked by the process that is working.
 const LOCK: &str = "lock";
 
-/// Why the package was not placed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPlaced {
-    /// Another process is working in this project.
     #[error("another holdfast is installing into this project at this moment; run this again when it is done")]
     Busy,
-    /// A file or link that is not ours has a name that is needed.
     #[error("{} is in the way; remove it", .0.display())]
     InTheWay(PathBuf),
-    /// The system refused an operation.
     #[error("{} cannot be {what} ({error}); if a program holds files there, run this again when it has let go of them", .path.display())]
     Refused {
-        /// The path that the operation was for.
         path: PathBuf,
         /// The operation, as a participle for the message.
         what: &'static str,
-        /// The system's error.
         error: io::Error,
     },
 }
@@ -52,7 +45,6 @@ fn refused(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> NotPlac
     move |error| NotPlaced::Refused { path: path.to_path_buf(), what, error }
 }
 
-/// The work folder, locked by this process.
 #[derive(Debug)]
 pub struct Work<'a> {
     site: &'a Site,
@@ -61,15 +53,11 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Whether an earlier run left its work folder behind.
     pub fn left_behind(site: &Site) -> bool {
         there(&site.work())
     }
 
     /// Creates and locks the work folder.
-    ///
-    /// # Errors
-    /// [`NotPlaced`]; the package in its place is unchanged.
     pub fn begin(site: &'a Site) -> Result<Self, NotPlaced> {
         let (packages, folder) = (site.packages(), site.work());
         fs::create_dir_all(&packages).map_err(refused(&packages, "written"))?;
@@ -104,9 +92,6 @@ impl<'a> Work<'a> {
 
     /// Repairs what an earlier run, or this run, left behind: puts the former package back if its place is empty, and removes the
     /// rest. Returns whether a package was put back.
-    ///
-    /// # Errors
-    /// [`NotPlaced`]; the next run tries again.
     pub fn tidy(&self) -> Result<bool, NotPlaced> {
         let (former, place) = (self.folder.join(FORMER), self.site.folder());
         let back = there(&former) && !there(&place);
@@ -125,9 +110,6 @@ impl<'a> Work<'a> {
     }
 
     /// Puts this binary's package into its place and replaces what is there.
-    ///
-    /// # Errors
-    /// [`NotPlaced`]; the place is as before, at the latest after [`Work::end`].
     pub fn install(&self) -> Result<(), NotPlaced> {
         let (new, place) = (self.folder.join(NEW), self.site.folder());
         write_package(&new).map_err(refused(&new, "written"))?;
@@ -143,19 +125,11 @@ impl<'a> Work<'a> {
         RealHost.rename(&new, &place).map_err(refused(&place, "put into its place"))
     }
 
-    /// Takes out what is in the package's place.
-    ///
-    /// # Errors
-    /// [`NotPlaced`]; the place is as before.
     pub fn remove(&self) -> Result<(), NotPlaced> {
         let place = self.site.folder();
         RealHost.rename(&place, &self.folder.join(GONE)).map_err(refused(&place, "moved"))
     }
 
-    /// Tidies, and removes the work folder.
-    ///
-    /// # Errors
-    /// [`NotPlaced`]; the next run tidies.
     pub fn end(self) -> Result<(), NotPlaced> {
         self.tidy()?;
         let path = self.folder.join(LOCK);

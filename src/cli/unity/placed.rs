@@ -1,5 +1,4 @@
-//! Which parts of the folder `unity/` are installed into a project. The build script includes this file too, so it must not use
-//! anything from the crate.
+//! Which parts of the folder `unity/` are installed into a project. This file belongs to the build script (`build.rs`) and to a test.
 
 /// Files and folders of `unity/` that are installed into a project. Folders include everything below them except the names that
 /// [`passed_over`] matches.

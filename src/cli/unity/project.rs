@@ -15,25 +15,16 @@ use crate::protocol::dialect;
 use crate::protocol::text::clean;
 use crate::survey;
 
-/// Why the package must not be placed into a project, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The project's Unity would refuse the package.
     #[error(
         "the project is made with Unity {project}, and the package needs {least} or newer; open the project with a newer Unity first"
     )]
-    TooOld {
-        /// The project's version of Unity.
-        project: String,
-        /// The oldest version that the package supports.
-        least: String,
-    },
-    /// The manifest already brings the package.
+    TooOld { project: String, least: String },
     #[error(
         "Packages/manifest.json already brings {NAME}, as \"{0}\"; take it out there or in Unity's Package Manager, then run this again"
     )]
     Manifest(String),
-    /// Another folder of `Packages` already has the package.
     #[error("Packages/{0} holds a package {NAME} already; remove one of the two, Unity refuses both")]
     Elsewhere(String),
     /// The manifest cannot be parsed, so it is unknown whether it brings the package.
@@ -47,21 +38,17 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// Whether the project already gets the package from another source.
     pub fn brings_it(&self) -> bool {
         matches!(self, Self::Manifest(_) | Self::Elsewhere(_))
     }
 }
 
-/// The folders of one project.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The project's folder.
     pub project: PathBuf,
 }
 
 impl Site {
-    /// Returns the site of this project.
     pub fn new(project: PathBuf) -> Self {
         Self { project }
     }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::content::{self, Record};
-use super::embedded::{self, About, NAME, TITLE};
+use super::embedded::{self, About, NAME, Sums, TITLE};
 use super::project::{Obstacle, Site};
-use super::sums::Sums;
+
 use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
 use crate::platform::host::RealHost;
@@ -25,31 +25,23 @@ pub enum State {
     Absent,
     /// The place does not exist because an installation was cut short; the former package is in the work folder.
     Interrupted,
-    /// A package that holdfast put there.
     Installed(Installed),
     /// Something that holdfast did not put there, or behind a link.
     Foreign,
-    /// The place cannot be read; the text is the system's reason.
     Unreadable(String),
 }
 
-/// An installed package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// Its version.
     pub version: String,
     /// Whether the files that holdfast put there equal those of this binary.
     pub same: bool,
-    /// Files that were changed after the installation.
     pub changed: Vec<String>,
-    /// Files that holdfast did not put there.
     pub added: Vec<String>,
-    /// Files that were deleted.
     pub missing: Vec<String>,
 }
 
 impl Installed {
-    /// Compares the record of a folder with the files that are in it now.
     fn between(record: &Record, found: &Sums) -> Self {
         let of = |list: &mut dyn Iterator<Item = &String>| list.map(|path| clean(path)).collect();
         let put = &record.files;
@@ -76,14 +68,10 @@ impl Installed {
     }
 }
 
-/// The state of the package in a project.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// The project.
     pub site: Site,
-    /// The content of the package's place.
     pub state: State,
-    /// The reason not to place the package, if there is one.
     pub obstacle: Option<Obstacle>,
     /// The clone that was asked about; `None` if the project is not a clone. All other fields describe the original, whose
     /// packages the clone uses.
@@ -91,7 +79,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Reads the state. Changes nothing.
     pub fn of(site: &Site) -> Self {
         if let Some(original) = site.original() {
             return Self { clone: Some(site.project.clone()), ..Self::of(&Site::new(original)) };
@@ -106,7 +93,6 @@ impl Standing {
         Self { site: site.clone(), state, obstacle, clone: None }
     }
 
-    /// Whether nothing has to be fixed.
     pub fn good(&self) -> bool {
         self.obstacle.is_none() && matches!(&self.state, State::Installed(installed) if installed.current())
     }
@@ -197,7 +183,6 @@ impl Standing {
         }
     }
 
-    /// Returns the state as JSON, for programs.
     pub fn as_json(&self) -> Value {
         let installed = match &self.state {
             State::Installed(installed) => Some(installed),
@@ -260,7 +245,6 @@ pub fn named(paths: &[String]) -> String {
 
 const THIS_ONES: &str = "which is this program's";
 
-/// Says how a version is to this program's.
 fn against_ours(version: &str) -> String {
     let ours = About::this().version;
     match compare(version, &ours) {

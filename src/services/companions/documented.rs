@@ -36,11 +36,8 @@ pub trait Documented: Gateway {
     ) -> impl Future<Output = Option<Call>> + Send;
     /// Whether a call has not been sent yet.
     fn is_held(&self, id: CallId) -> bool;
-    /// Looks up a call's result.
     fn look_up(&self, id: CallId) -> Lookup;
-    /// Returns an id that was never used before.
     fn new_id(&self) -> CallId;
-    /// Reads or changes the logs.
     fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T;
 }
 
@@ -58,16 +55,13 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// The verdict and result of a call that has ended.
 #[derive(Debug)]
 pub struct Answer {
-    /// The verdict of the call.
     pub verdict: Verdict,
     /// The editor's answer, or a text about the verdict.
     pub result: ToolResult,
 }
 
-/// Returns the reply to a request that succeeded.
 pub(super) fn ok(body: &impl Serialize) -> Reply {
     reply(StatusCode::OK, body)
 }

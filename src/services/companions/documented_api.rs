@@ -22,7 +22,6 @@ use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Content, ToolResult};
 use crate::services::http::{Reply, Request, StatusCode};
 
-/// Answers a request.
 pub(super) async fn reply_to(gateway: &Arc<impl Documented>, request: &Request, path: &[&str]) -> Reply {
     match (request.method.as_str(), path) {
         ("POST", ["api", "execute"]) => call(gateway, "execute_code", "code", &request.body).await,
@@ -46,7 +45,6 @@ fn failed(status: StatusCode, error: &str) -> Reply {
     reply(status, &json!({"success": false, "error": error}))
 }
 
-/// The body of the reply to a call.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -66,7 +64,6 @@ impl Told<'_> {
     }
 }
 
-/// Returns the reply for a call that has not ended.
 fn open(id: CallId, message: &str) -> Reply {
     let log_id = id.to_string();
     Told { success: true, result: None, log_id, complete: false, message: Some(message), error: None }
@@ -88,7 +85,6 @@ struct Envelope {
     message: String,
 }
 
-/// Returns the reply with the editor's own answer.
 fn answered(id: CallId, text: &str, is_error: bool) -> Reply {
     let Ok(envelope) = serde_json::from_str::<Envelope>(text) else {
         return ended(id, StatusCode::OK, !is_error, text);

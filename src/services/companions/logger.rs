@@ -12,7 +12,6 @@ use crate::limits::{JSON_DEPTH_MAX, LOG_NAME_MAX_BYTES};
 use crate::protocol::jsonrpc::{compact, depth_ok};
 use crate::services::http::{Reply, Request, StatusCode};
 
-/// Answers a request.
 pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&str]) -> Reply {
     let limit = logbook::shown(request.number("limit"));
     match (request.method.as_str(), path) {

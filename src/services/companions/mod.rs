@@ -22,12 +22,10 @@ use crate::limits::{COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, DOCUMENTED_
 use crate::net::Listener;
 use crate::protocol::dialect::Companion;
 
-/// The services that the configuration asks for.
 #[derive(Debug, Default)]
 pub struct Companions(Vec<Keeper>);
 
 impl Companions {
-    /// Starts the keepers of the services.
     pub fn start(gateway: &Arc<impl Documented>) -> Self {
         let both = [Companion::Logger, Companion::DocumentedHop];
         let asked = both.into_iter().filter_map(|companion| Some((companion, gateway.address(companion)?)));
@@ -122,7 +120,6 @@ fn not_bound(companion: Companion, address: SocketAddr, error: &std::io::Error) 
     }
 }
 
-/// The service that the HTTP server calls.
 struct Service<G> {
     gateway: Arc<G>,
     companion: Companion,

@@ -28,9 +28,7 @@ struct NoAnswer;
 /// What all connections of a listener share.
 pub(super) struct Shared<S> {
     pub(super) service: S,
-    /// The address of the listener.
     pub(super) own: SocketAddr,
-    /// Room for bodies, in bytes.
     pub(super) bodies: Arc<Semaphore>,
     /// Whether connections end as soon as no request is open on them.
     pub(super) closing: watch::Receiver<bool>,

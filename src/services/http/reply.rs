@@ -24,13 +24,10 @@ pub struct Cut;
 /// storing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The status code.
     pub status: StatusCode,
     /// The content type; empty for an answer without one.
     pub kind: &'static str,
-    /// Additional headers.
     pub extra: Vec<(HeaderName, HeaderValue)>,
-    /// The body.
     pub body: Bytes,
 }
 
@@ -104,12 +101,10 @@ impl Drop for Watched {
 }
 
 impl Reply {
-    /// Returns an answer without additional headers.
     pub fn new(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Self {
         Self { status, kind, extra: Vec::new(), body: body.into() }
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.extra.push((name, value));

@@ -11,13 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::rules::Rules;
 
-/// A request that passed the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The method.
     pub method: Method,
     target: Uri,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; empty if the rules accept no bodies.
     pub body: Bytes,
@@ -26,48 +23,34 @@ pub struct Request {
 /// The head of a request whose body was not read.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
-    /// The method.
     pub method: &'a Method,
     target: &'a Uri,
-    /// The headers.
     pub headers: &'a HeaderMap,
     /// The address of the listener.
     pub own: SocketAddr,
 }
 
-/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
     /// It is not a request of HTTP/1, or its target is not a valid path of this server.
     NotHttp,
-    /// The client closed the connection before the request was complete, or before it was answered.
     CutOff,
-    /// The head is too long or has too many headers.
     HeadTooLarge,
-    /// The body is longer than the rules allow.
     BodyTooLarge,
     /// It has a `Transfer-Encoding` header, or is a `POST` without `Content-Length`.
     NoLength,
-    /// The service does not answer this method.
     BadMethod,
     /// The `Host` header names another host or port, is missing, or occurs twice.
     BadHost,
     /// A web page sent the request: it has an `Origin` header, of a page that may not.
     FromAPage,
-    /// It does not prove that its sender may use the service.
     Unauthorized,
-    /// The service does not know the path.
     NotFound,
-    /// The body is of a type that the service does not read.
     BadType,
-    /// The client takes no type that the service answers with.
     NotAcceptable,
-    /// The request was not complete in time.
     TooSlow,
-    /// Too many connections or requests are open.
     Busy,
-    /// The service is about to end.
     Ending,
 }
 
@@ -169,7 +152,6 @@ pub(super) fn admit_local(head: &Head<'_>, pages: bool) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Checks the announced length of a body.
 fn check_length(head: &Head<'_>, length: Option<u64>, max: usize, rules: &Rules) -> Result<(), Refused> {
     let has = |name: HeaderName| head.headers.contains_key(name);
     if has(header::TRANSFER_ENCODING) && rules.lasting.kept().is_some() {

@@ -9,11 +9,9 @@ pub struct Rules {
     pub body_max: Option<usize>,
     /// Whether requests that a web page sent (they have an `Origin` header) are accepted.
     pub pages: bool,
-    /// The highest number of connections at once.
     pub connections_max: usize,
     /// What happens to connections beyond that number.
     pub beyond: Beyond,
-    /// How long a connection lasts.
     pub lasting: Lasting,
 }
 
@@ -26,7 +24,6 @@ pub enum Beyond {
     Waits,
 }
 
-/// How long a connection lasts.
 #[derive(Debug, Clone, Copy)]
 pub enum Lasting {
     /// It ends with its first answer. A body must have a `Content-Length`.
@@ -39,7 +36,6 @@ pub enum Lasting {
 /// The bounds of kept connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
-    /// How long a connection is kept between two requests.
     pub idle_max: Duration,
     /// How long the body of a request may take to arrive.
     pub body_time_max: Duration,

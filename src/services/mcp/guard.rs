@@ -13,7 +13,6 @@ use sha2::Sha256;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Head, Refused, is_loopback_host};
 
-/// The word before a token.
 const SCHEME: &str = "Bearer";
 
 /// A host by which the service is known besides this machine's own names: a name or an address, with a port or without.
@@ -67,7 +66,6 @@ pub fn is_loopback(host: &str) -> bool {
     split(host).is_some_and(|(name, _)| is_loopback_host(name, 0))
 }
 
-/// Who may use the service.
 pub struct Guard {
     hosts: Vec<HostName>,
     /// A key of this process, and the token under it: so tokens of every length are compared by values of one length.

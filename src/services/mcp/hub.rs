@@ -10,7 +10,6 @@ use crate::services::Gateway;
 
 /// What the service needs of the hub.
 pub trait Hub: Gateway {
-    /// Whether the hub takes no messages any more.
     fn is_ending(&self) -> bool;
     /// Returns the project that a client named in its URL: by the name of an editor, or by its path.
     ///

@@ -20,12 +20,10 @@ use super::keeper::{self, Keeper, Life};
 use crate::limits::{FLUSH_MAX, SERVED_END_MAX};
 use crate::net::Listener;
 
-/// The running service.
 #[derive(Debug)]
 pub struct Server(Keeper);
 
 impl Server {
-    /// Serves MCP at this listener.
     pub fn start(hub: &Arc<impl Hub>, guard: Guard, listener: Arc<dyn Listener>) -> Self {
         let (served, guard) = (Arc::clone(hub), Arc::new(guard));
         Self(Keeper::start(hub, "http", move |stopped| keep(served, guard, listener, stopped)))

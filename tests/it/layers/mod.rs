@@ -88,6 +88,7 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
     ("src/runtime/timers.rs", "sleeps and sends one message: nothing in it can panic"),
     ("src/cli/serve.rs", "the pumps are watched; main joins their ends"),
+    ("src/cli/child.rs", "ends with the child whose lines it reads"),
     ("src/cli/one_shot.rs", "the command waits for its gateway's pipes and joins it"),
     ("src/cli/resources.rs", "joined at once"),
     ("src/cli/watch/mod.rs", "the command waits for what it sends; a panic is the end of it"),

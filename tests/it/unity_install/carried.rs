@@ -1,12 +1,15 @@
 //! The package that is embedded in the binary, compared with the source files from which it was built.
 
+#[path = "../../../src/cli/unity/placed.rs"]
+mod placed;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holdfast::cli::unity::placed::{LEFT_OUT, PLACED, passed_over};
 use serde_json::Value;
 
+use self::placed::{LEFT_OUT, PLACED, passed_over};
 use super::{RECORD, files, folder, installed, record, sha256};
 use crate::binary::Place;
 

@@ -15,7 +15,6 @@ use crate::cli::unity::project::Site;
 use crate::limits::demo::{UNITY_TRY_LOG_MAX_BYTES, UNITY_TRY_LOOK_EVERY, UNITY_TRY_QUIT_MAX};
 use crate::protocol::text::clean;
 
-/// The project's folder in the trial's folder.
 const PROJECT: &str = "HoldfastTrial";
 /// The script that freezes the editor, opens a dialog and quits when a file says so. These need no switch of the package.
 const SCRIPT: &str = r#"using System.IO;
@@ -49,7 +48,6 @@ namespace HoldfastTrial
     }
 }
 "#;
-/// The script that is changed so that Unity compiles.
 const TOUCHED: &str = "Assets/Editor/Touched.cs";
 /// How long the freeze lasts: longer than the gateway takes to notice one.
 pub(super) const FREEZE: Duration = Duration::from_secs(20);
@@ -73,18 +71,10 @@ const TROUBLES: [(&str, &str); 5] = [
     (": error CS", "the scripts do not compile, so Unity is in Safe Mode and the package does not run"),
 ];
 
-/// Why the editor does not come up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Down {
-    /// Its log says why.
     #[error("{because} (the editor's log: {line})")]
-    Trouble {
-        /// What it means, and the fix.
-        because: &'static str,
-        /// The line of the log.
-        line: String,
-    },
-    /// Its process has ended.
+    Trouble { because: &'static str, line: String },
     #[error("the editor ended by itself ({0}); its log is in the report")]
     Ended(String),
 }
@@ -103,9 +93,6 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Makes the project in this folder, and places the package in it.
-    ///
-    /// # Errors
-    /// The text says what could not be written, or why this Unity does not take the package.
     pub(super) fn set(folder: &Path, editor: Editor, window: bool) -> Result<Self, String> {
         let project = folder.join(PROJECT);
         let write = |rest: &str, text: &str| {
@@ -131,10 +118,6 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Starts the editor.
-    ///
-    /// # Errors
-    /// The system's error.
     pub(super) fn start(&mut self) -> std::io::Result<()> {
         self.starts += 1;
         let mut command = Command::new(&self.editor.program);
@@ -200,7 +183,6 @@ impl Stage {
         ))
     }
 
-    /// Writes what does not compile into the script.
     pub(super) fn spoil(&self) -> std::io::Result<()> {
         self.script("#error trial\n")
     }
@@ -214,7 +196,6 @@ impl Stage {
         std::fs::write(self.order_file(order), "")
     }
 
-    /// Whether the editor has taken the order.
     pub(super) fn has_taken(&self, order: &str) -> bool {
         !self.order_file(order).exists()
     }

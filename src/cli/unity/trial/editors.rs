@@ -14,26 +14,21 @@ use crate::limits::PROJECT_FILE_MAX_BYTES;
 use crate::limits::demo::UNITY_EDITORS_MAX;
 use crate::platform::host::{Host as _, RealHost, System};
 
-/// An installed editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Editor {
     /// Its version, such as `6000.0.23f1`; `None` if its path does not tell.
     pub(super) version: Option<String>,
-    /// Its program.
     pub(super) program: PathBuf,
 }
 
-/// Where Unity Hub keeps its files and puts editors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Places {
-    /// The folder of the Hub's own files.
     pub(super) hub: Option<PathBuf>,
     /// The folder into which it installs editors if no other one was chosen.
     pub(super) installs: Option<PathBuf>,
 }
 
 impl Places {
-    /// Returns the places on this system.
     pub(super) fn here() -> Self {
         let below = |name: &str, rest: &str| variable(name).map(|folder| PathBuf::from(folder).join(rest));
         match System::HERE {
@@ -83,9 +78,6 @@ impl Places {
 
     /// Returns the editor that a person names: by its version or the beginning of one, or by its program or folder. Without a name,
     /// the newest one.
-    ///
-    /// # Errors
-    /// There is none. The text says what is there.
     pub(super) fn chosen(&self, named: Option<&str>) -> Result<Editor, String> {
         let all = self.editors();
         let versions: Vec<&str> = all.iter().filter_map(|editor| editor.version.as_deref()).collect();
@@ -149,7 +141,6 @@ fn is_version(text: &str) -> bool {
     numbers(text).len() >= 4 && text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Returns the numbers of a version, in their order.
 fn numbers(version: &str) -> Vec<u32> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

@@ -19,7 +19,7 @@ use crate::cli::report::{self, Redactor};
 use crate::cli::resources::runtime;
 use crate::cli::serve::signalled;
 use crate::cli::version::LONG_VERSION;
-use crate::cli::{Exit, output, terminal};
+use crate::cli::{Exit, child, output, terminal};
 use crate::limits::FLUSH_MAX;
 use crate::limits::demo::{UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};
 use crate::platform::host::{Host as _, RealHost, release};
@@ -30,7 +30,6 @@ use results::Results;
 use session::Session;
 use steps::Trial;
 
-/// Flags of `holdfast unity try`.
 #[derive(Debug, Clone, Args)]
 pub struct TryArgs {
     /// The editor: its version or the beginning of one, its program, or its folder
@@ -67,7 +66,6 @@ pub struct TryArgs {
     keep: bool,
 }
 
-/// The first file of a report.
 const README: &str = "\
 A trial of Holdfast for Unity in a real editor, made by `holdfast unity try`. Nothing was sent anywhere: whoever made it decides.
 
@@ -75,14 +73,12 @@ summary.txt    each step, and whether it did what it must
 about.json     the program's version, the system, the editor
 reloads.tsv    each reload: how long compile and the other call took, and whether the editor had the focus
 answers.jsonl  each call to a tool, and its answer
-editor-N.log   the end of the editor's log, of each of its starts, without lines about licences and accounts
+editor-N.log   the end of the editor's log, of each of its starts, without lines about licences, accounts and tokens, or with an address of mail
 gateway.log    the end of the gateway's log
 
-What was replaced, in each file: the names of user and machine, the paths of home and of the trial, secrets that look like one, and
-addresses of mail. Look at it before you send it.
+What was replaced, in each file: the names of user and machine, the paths of home and of the trial. Look at it before you send it.
 ";
 
-/// Runs the command.
 pub fn run(arguments: &TryArgs) -> ExitCode {
     let wrong = |why: &str| {
         output::complain(&format!("holdfast unity try: {why}. Nothing was started."));
@@ -172,7 +168,8 @@ fn tell_plan(arguments: &TryArgs, editor: &Editor, out: &Path) {
 async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
     let interrupted = signalled();
-    let folder = match tempfile_folder() {
+    // The editor tells this path as the system does.
+    let folder = match child::private_folder("try").and_then(dunce::canonicalize) {
         Ok(folder) => folder,
         Err(error) => {
             let place = std::env::temp_dir();
@@ -252,18 +249,6 @@ async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut 
     session.close().await;
 }
 
-/// Makes a folder that only this user can enter.
-fn tempfile_folder() -> std::io::Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("holdfast-try-{}-{:08x}", std::process::id(), fastrand::u32(..)));
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder)?;
-    // The editor tells this path as the system does.
-    dunce::canonicalize(&folder)
-}
-
 /// Writes the report. `logs`: those of the editor.
 fn write(
     out: &Path,
@@ -303,6 +288,15 @@ fn write(
 /// Whether a line of the editor's log may tell of a licence or an account.
 fn is_of_an_account(line: &str) -> bool {
     let line = line.to_lowercase();
+    // A version behind a package begins with a digit.
+    let is_mail = |after: &str| {
+        let host =
+            after.split(|letter: char| !(letter.is_alphanumeric() || ".-".contains(letter))).next().unwrap_or_default();
+        host.starts_with(char::is_alphabetic) && host.trim_end_matches('.').contains('.')
+    };
+    if line.split('@').skip(1).any(is_mail) {
+        return true;
+    }
     [
         "licens",
         "licence",
@@ -326,11 +320,19 @@ mod tests {
 
     #[test]
     fn lines_about_accounts_do_not_go_into_a_report() {
-        for line in
-            ["[Licensing::Client] ok", "Serial number F4-XX", "USERNAME: me", "access token: abc", "entitlements"]
-        {
+        for line in [
+            "[Licensing::Client] ok",
+            "Serial number F4-XX",
+            "USERNAME: me",
+            "access token: abc",
+            "entitlements",
+            "hello ann@example.org.",
+        ] {
             assert!(is_of_an_account(line), "{line}");
         }
-        assert!(!is_of_an_account("Refresh completed in 2.1 seconds"));
+        for line in ["Refresh completed in 2.1 seconds", "com.unity.test-framework@1.1.33", "com.x.y@abc123 at 100% @"]
+        {
+            assert!(!is_of_an_account(line), "{line}");
+        }
     }
 }

@@ -9,54 +9,41 @@ use super::session::Answered;
 use crate::cli::output::{self, Tone, toned};
 use crate::protocol::text::{clean, cut_with_ellipsis};
 
-/// Longest text of an answer in the report, in bytes.
 const ANSWER_MAX_BYTES: usize = 4000;
 
-/// One reload.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     /// What the reload cost: `after` the answer to `compile`, or `beside` it, as a call that came while Unity compiled.
     pub(super) kind: &'static str,
-    /// From `compile` to its answer, in milliseconds.
     pub(super) compile: f64,
     /// From the other call to its answer, in milliseconds.
     pub(super) call: f64,
     /// Whether the editor's window had the focus before the reload; nothing if the editor did not say.
     pub(super) focused: Option<bool>,
-    /// Whether both answers were what they had to be.
     pub(super) good: bool,
 }
 
-/// The results so far.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    /// The lines of the summary.
     pub(super) summary: Vec<String>,
-    /// How many steps failed.
     pub(super) failed: usize,
-    /// The reloads.
     pub(super) samples: Vec<Sample>,
-    /// The answers, one JSON object each.
     pub(super) answers: Vec<String>,
 }
 
 impl Results {
-    /// Begins a part.
     pub(super) fn part(&mut self, title: &str) {
         self.told(&format!("==> {title}"), Tone::Plain);
     }
 
-    /// Notes a fact that is neither good nor bad.
     pub(super) fn fact(&mut self, text: &str) {
         self.told(&format!("        {text}"), Tone::Plain);
     }
 
-    /// Notes a step that did what it must.
     pub(super) fn passed(&mut self, text: &str) {
         self.told(&format!("ok      {text}"), Tone::Good);
     }
 
-    /// Notes a step that did not.
     pub(super) fn failed(&mut self, text: &str) {
         self.failed += 1;
         self.told(&format!("FAILED  {text}"), Tone::Bad);
@@ -67,7 +54,6 @@ impl Results {
         if good { self.passed(name) } else { self.failed(&format!("{name}: {}", cut_with_ellipsis(&clean(why), 300))) }
     }
 
-    /// Keeps an answer for the report.
     pub(super) fn answer(&mut self, tool: &str, arguments: &Value, answer: &Answered) {
         self.answers.push(
             json!({
@@ -81,7 +67,6 @@ impl Results {
         );
     }
 
-    /// The reloads as a table with tabs between its columns.
     pub(super) fn table(&self) -> String {
         let mut table = "number\tkind\tcompile_ms\tcall_ms\tfocused\tgood\n".to_owned();
         for (number, one) in self.samples.iter().enumerate() {
@@ -93,7 +78,6 @@ impl Results {
         table
     }
 
-    /// Tells the times of the reloads of one kind.
     pub(super) fn times(&mut self, kind: &'static str, says: &str) {
         let of_kind = self.samples.iter().filter(|one| one.kind == kind);
         let mut times: Vec<f64> = of_kind.map(|one| one.call).collect();
@@ -118,7 +102,6 @@ impl Results {
     }
 }
 
-/// A time in milliseconds, with its fraction.
 pub(super) fn milliseconds(time: std::time::Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

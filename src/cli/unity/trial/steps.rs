@@ -11,10 +11,8 @@ use super::results::{Results, Sample, milliseconds};
 use super::session::{Answered, NoAnswer, Session};
 use crate::limits::demo::{UNITY_TRY_CALL_MAX, UNITY_TRY_LOOK_EVERY, UNITY_TRY_PULSE_MAX};
 
-/// What a call must come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// The tool succeeds.
     Ok,
     /// The package refuses it, because what it does is switched off at first.
     Off,
@@ -69,31 +67,23 @@ fn calls() -> Vec<(&'static str, Value, Wanted)> {
     ]
 }
 
-/// Tools with steps of their own.
 const PLAYED: [&str; 2] = ["compile", "play-mode"];
 /// How a refusal by a switch names the place where the user may allow it.
 const WHERE_TO_ALLOW: &str = "in Window > Holdfast";
 /// The end of a refusal before anything of a call ran.
 const NOTHING_RAN: &str = "Nothing of the call ran.";
-/// An argument that no tool has.
 const UNKNOWN_ARGUMENT: &str = "NoSuchArgument";
 
-/// A trial that goes on.
 pub(super) struct Trial<'t> {
     pub(super) stage: &'t mut Stage,
     pub(super) session: &'t mut Session,
     pub(super) results: &'t mut Results,
     pub(super) window: bool,
-    /// How long the editor may take to its first answer.
     pub(super) start_max: Duration,
     pub(super) reloads: usize,
 }
 
 impl Trial<'_> {
-    /// Goes through all steps.
-    ///
-    /// # Errors
-    /// The gateway ended, or the editor does not come up: what follows cannot be tried.
     pub(super) async fn play(&mut self) -> Result<(), String> {
         self.results.part(&format!("import and first connection (at most {} s)", self.start_max.as_secs()));
         self.come_up("first").await?;
@@ -389,7 +379,6 @@ pub(super) fn longest(start_max: Duration, reloads: usize) -> Duration {
     2 * start_max + UNITY_TRY_CALL_MAX * 6 + Duration::from_secs(60) * u32::try_from(reloads).unwrap_or(u32::MAX)
 }
 
-/// Returns the first member of this name, however deep it is.
 fn member<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     match value {
         Value::Object(members) => members.get(name).or_else(|| members.values().find_map(|below| member(below, name))),
