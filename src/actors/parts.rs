@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::bridge::BridgeActor;
 use super::connection::Surroundings;
 use super::discovery::DiscoveryActor;
-use super::gateway_tools::GatewayTools;
 use super::push::PushActor;
 use super::registry::RegistryActor;
 use super::seat::Seat;
@@ -59,11 +58,6 @@ impl Parts {
     /// Returns the link that the client over stdin and stdout is on now.
     pub fn link(&self) -> Arc<LinkParts> {
         self.links.of(&self.client)
-    }
-
-    /// Returns the gateway tools for the client over stdin and stdout.
-    pub fn gateway_tools(&self) -> GatewayTools {
-        self.seat(&self.client).tools()
     }
 }
 

@@ -30,6 +30,7 @@ const METRICS: &str = "Metrics";
 const FILES: &str = "Files and logs";
 const COMPANIONS: &str = "TSavo/Unity-MCP only";
 
+/// Which editor.
 #[derive(Debug, Clone, Args)]
 pub struct EditorArgs {
     /// The Unity project
@@ -79,12 +80,12 @@ pub struct EditorArgs {
         help_heading = EDITOR
     )]
     pub development: bool,
-    /// What a hub has too.
     #[command(flatten)]
     pub shared: SharedArgs,
 }
 
-#[derive(Debug, Clone, Default, Args)]
+/// What a hub has too: rules, files and logs.
+#[derive(Debug, Clone, Args)]
 pub struct SharedArgs {
     /// The configuration file, in place of the user's own
     ///
@@ -174,6 +175,7 @@ pub struct SharedArgs {
     pub log_format: Format,
 }
 
+/// Whether a session of `serve` uses a hub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum HubMode {
     /// The running one, if there is one.
@@ -193,9 +195,17 @@ fn dialects() -> impl TypedValueParser<Value = Dialects> {
         .map(|name| if name == "auto" { dialect::ALL } else { dialect::only(&name) })
 }
 
-/// What is served beside the client.
-#[derive(Debug, Clone, Default, Args)]
-pub struct ServedArgs {
+/// Which editor, and how to treat client and editor.
+#[derive(Debug, Clone, Args)]
+pub struct GatewayArgs {
+    #[command(flatten)]
+    pub editor: EditorArgs,
+    /// Whether a hub serves this session
+    ///
+    /// A hub is one gateway that several AI clients share (`holdfast hub`). It is used only if it runs already (auto), is started if
+    /// none runs (start), or is never used.
+    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t, help_heading = CLIENT)]
+    pub hub: HubMode,
     /// Do not offer the editor a push listener
     #[arg(
         long,
@@ -205,6 +215,38 @@ pub struct ServedArgs {
         help_heading = EDITOR
     )]
     pub no_push: bool,
+    /// How long the client waits for an answer, in seconds
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "HOLDFAST_PATIENCE",
+        value_parser = |text: &str| seconds(text, 6..=PATIENCE_MAX.as_secs()),
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
+    pub patience: Option<u64>,
+    /// Whether the client honours tools/list_changed
+    ///
+    /// In place of what is known of it (`holdfast doctor --clients`).
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "HOLDFAST_LIST_CHANGED",
+        hide_short_help = true,
+        help_heading = CLIENT
+    )]
+    pub list_changed: Option<bool>,
+    #[command(flatten)]
+    pub served: ServedArgs,
+    #[command(flatten)]
+    pub companions: CompanionArgs,
+}
+
+/// What a hub serves too.
+#[derive(Debug, Clone, Args)]
+pub struct ServedArgs {
     /// Serve Prometheus metrics and a status page
     ///
     /// On a loopback address: --metrics alone takes any free port of 127.0.0.1 and writes it to the state folder
@@ -236,43 +278,9 @@ pub struct ServedArgs {
     pub metrics_records: Option<PathBuf>,
 }
 
-/// Which editor, and how to treat client and editor.
+/// What the documents of one package name beside its server.
 #[derive(Debug, Clone, Args)]
-pub struct GatewayArgs {
-    #[command(flatten)]
-    pub editor: EditorArgs,
-    /// Whether a hub serves this session
-    ///
-    /// A hub is one gateway that several AI clients share (`holdfast hub`). It is used only if it runs already (auto), is started if
-    /// none runs (start), or is never used.
-    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t, help_heading = CLIENT)]
-    pub hub: HubMode,
-    /// How long the client waits for an answer, in seconds
-    ///
-    /// In place of what is known of it (`holdfast doctor --clients`).
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        env = "HOLDFAST_PATIENCE",
-        value_parser = |text: &str| seconds(text, 6..=PATIENCE_MAX.as_secs()),
-        hide_short_help = true,
-        help_heading = CLIENT
-    )]
-    pub patience: Option<u64>,
-    /// Whether the client honours tools/list_changed
-    ///
-    /// In place of what is known of it (`holdfast doctor --clients`).
-    #[arg(
-        long,
-        value_name = "BOOL",
-        env = "HOLDFAST_LIST_CHANGED",
-        hide_short_help = true,
-        help_heading = CLIENT
-    )]
-    pub list_changed: Option<bool>,
-    /// What a hub serves too.
-    #[command(flatten)]
-    pub served: ServedArgs,
+pub struct CompanionArgs {
     /// Take the logs that the editor posts
     ///
     /// For get_logs and get_log_by_name: listens for HTTP on the loopback address that AI_LOGGER_URL names, else on
@@ -308,6 +316,7 @@ pub struct GatewayArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedHop(pub Option<u16>);
 
+/// Parses the value of `--documented-hop`.
 fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
     match text.trim() {
         "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
@@ -332,23 +341,23 @@ impl GatewayArgs {
                 clean(&state.to_string_lossy())
             ));
         }
-        let url = variable("AI_LOGGER_URL").filter(|_| self.logger);
+        let url = variable("AI_LOGGER_URL").filter(|_| self.companions.logger);
         let (logger, complaint) = match url.as_deref().map(logger_address).transpose() {
             Ok(named) => (named.or(Some((Ipv4Addr::LOCALHOST, Companion::Logger.port()).into())), None),
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
-        let ServedArgs { no_push, metrics, metrics_records } = &self.served;
-        let records = metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        let records =
+            self.served.metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let config = Config {
-            documented_hop: self.documented_hop.and_then(|hop| hop.0),
-            logger: logger.filter(|_| self.logger),
+            documented_hop: self.companions.documented_hop.and_then(|hop| hop.0),
+            logger: logger.filter(|_| self.companions.logger),
             complaints: config.complaints.into_iter().chain(complaint).collect(),
-            push: !no_push,
+            push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
-            metrics: metrics.map_or(config.metrics, |metrics| metrics.address),
-            metrics_level: metrics.map_or(config.metrics_level, |metrics| metrics.level),
+            metrics: self.served.metrics.map_or(config.metrics, |metrics| metrics.address),
+            metrics_level: self.served.metrics.map_or(config.metrics_level, |metrics| metrics.level),
             metrics_records: records.or(config.metrics_records),
             ..config
         };
@@ -499,15 +508,18 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
     config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
 }
 
+/// Parses one rule of a flag or a variable.
 pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
 }
 
+/// Parses a number of seconds of a flag.
 pub(super) fn seconds(text: &str, bounds: RangeInclusive<u64>) -> Result<u64, String> {
     let parsed = text.trim().parse::<u64>().ok().filter(|seconds| bounds.contains(seconds));
     parsed.ok_or_else(|| format!("a number of seconds is meant, from {} to {}", bounds.start(), bounds.end()))
 }
 
+/// Parses the port of a flag.
 fn port(text: &str) -> Result<u16, String> {
     match text.trim().parse::<u16>() {
         Ok(port @ 1..) => Ok(port),

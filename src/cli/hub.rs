@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::sync::mpsc;
 
-use super::gateway_args::{DialectChoice, EditorArgs, GatewayArgs, HubMode, ServedArgs, SharedArgs};
+use super::gateway_args::{CompanionArgs, EditorArgs, GatewayArgs, HubMode, ServedArgs, SharedArgs};
 use super::http::{HttpArgs, HttpSettings};
 use super::serve::{self, log_panics, watch_signals};
 use super::{Exit, output, resources};
@@ -24,6 +24,7 @@ use crate::net::Tcp;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::local_socket::Listener;
+use crate::protocol::dialect;
 use crate::protocol::hub::NEWEST;
 use crate::runtime::environment::Environment;
 use crate::runtime::outbox::SERVER;
@@ -42,6 +43,9 @@ pub struct HubArgs {
     /// What is served beside the sessions.
     #[command(flatten)]
     pub served: ServedArgs,
+    /// Do not offer editors a push listener.
+    #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new(), hide_short_help = true)]
+    pub no_push: bool,
     /// End when no session was open for a minute.
     #[arg(long, conflicts_with = "http")]
     pub leave_when_idle: bool,
@@ -59,17 +63,17 @@ impl HubArgs {
                 project: None,
                 editor: None,
                 port: None,
-                dialect: DialectChoice::Auto,
+                dialect: dialect::ALL,
                 client_name: None,
                 development: false,
                 shared: self.shared.clone(),
             },
             hub: HubMode::Never,
-            served: self.served.clone(),
+            no_push: self.no_push,
             patience: None,
             list_changed: None,
-            logger: false,
-            documented_hop: None,
+            served: self.served.clone(),
+            companions: CompanionArgs { logger: false, documented_hop: None },
         };
         let (config, complaints) = arguments.config();
         let config = Config {

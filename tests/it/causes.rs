@@ -175,7 +175,8 @@ impl Stage {
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
-            let status = self.it.parts.gateway_tools().snapshot();
+            let parts = &self.it.parts;
+            let status = holdfast::actors::editors::snapshot(&parts.seat(&parts.client));
             let editor = &status["editor"];
             for said in [
                 &status["summary"],
