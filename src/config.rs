@@ -18,7 +18,6 @@ use crate::protocol::hub::SessionRules;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
-use crate::telemetry::metrics::MetricsLevel;
 
 /// Where a port number comes from, which decides how far the port is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -94,8 +93,6 @@ pub struct Config {
     pub audit: Option<PathBuf>,
     /// The loopback address on which metrics are served (port 0: any free port). `None`: metrics are neither served nor counted.
     pub metrics: Option<SocketAddr>,
-    /// How much is measured, if metrics are served.
-    pub metrics_level: MetricsLevel,
     /// A folder in which other users of this machine can read the address of the metrics and the last counts.
     pub metrics_records: Option<PathBuf>,
     /// The loopback address on which logs that an editor posts are accepted.
@@ -192,7 +189,6 @@ impl Default for Config {
             policy: Policy::default(),
             audit: None,
             metrics: None,
-            metrics_level: MetricsLevel::Full,
             metrics_records: None,
             logger: None,
             documented_hop: None,
@@ -201,38 +197,56 @@ impl Default for Config {
     }
 }
 
-/// Where metrics are served, and how much of them.
+/// Where metrics are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricsChoice {
     /// The address; `None` if they are not served.
     pub address: Option<SocketAddr>,
-    /// How much is measured.
-    pub level: MetricsLevel,
+    /// Whether a level stands there too, as in earlier versions. It means nothing any more.
+    pub names_level: bool,
 }
+
+impl MetricsChoice {
+    /// Splits a text into the address and the level that earlier versions knew. A level alone meant any free port.
+    pub fn without_level(text: &str) -> (&str, Option<&str>) {
+        let text = text.trim();
+        match text.rsplit_once(',') {
+            Some((place, level)) => (place.trim(), Some(level.trim())),
+            None if FORMER_LEVELS.contains(&text) => ("on", Some(text)),
+            None => (text, None),
+        }
+    }
+
+    /// Returns what a user is told who names a level `at` this place; `None` if no level stands there.
+    pub fn complaint(self, at: &str) -> Option<String> {
+        self.names_level.then(|| {
+            format!("{at} names a level of metrics, and there is one level now, which has all of them; remove basic or full there")
+        })
+    }
+}
+
+/// The levels of earlier versions.
+const FORMER_LEVELS: [&str; 2] = ["basic", "full"];
 
 impl FromStr for MetricsChoice {
     type Err = String;
 
-    /// Parses an address, a level, or both with a comma between them.
+    /// Parses an address. A level of earlier versions may stand in its place, or behind it with a comma.
     fn from_str(text: &str) -> Result<Self, String> {
         let any_port = Some((Ipv4Addr::LOCALHOST, 0).into());
-        let (place, level) = match text.trim().rsplit_once(',') {
-            Some((place, level)) => (place.trim(), Some(level.trim())),
-            None if text.trim().parse::<MetricsLevel>().is_ok() => ("on", Some(text.trim())),
-            None => (text.trim(), None),
-        };
-        let level = level.map(|level| level.parse().map_err(|_| format!("\"{level}\" is no level: basic or full")));
-        let level = level.transpose()?.unwrap_or_default();
+        let (place, level) = Self::without_level(text);
+        if let Some(other) = level.filter(|level| !FORMER_LEVELS.contains(level)) {
+            return Err(format!("\"{other}\" means nothing there (basic or full are taken, as before)"));
+        }
+        let names_level = level.is_some();
         match place {
-            "" | "off" | "false" | "0" => return Ok(Self { address: None, level }),
-            "on" | "true" | "1" => return Ok(Self { address: any_port, level }),
+            "" | "off" | "false" | "0" => return Ok(Self { address: None, names_level }),
+            "on" | "true" | "1" => return Ok(Self { address: any_port, names_level }),
             _ => {}
         }
         let literal = place.replacen("localhost:", "127.0.0.1:", 1);
         let address: SocketAddr = literal.parse().map_err(|_| {
-            "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port; `basic` or `full` may stand \
-             for it, or behind it with a comma"
-                .to_owned()
+            "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port".to_owned()
         })?;
         if !address.ip().is_loopback() {
             return Err(
@@ -241,7 +255,7 @@ impl FromStr for MetricsChoice {
                     .to_owned(),
             );
         }
-        Ok(Self { address: Some(address), level })
+        Ok(Self { address: Some(address), names_level })
     }
 }
 

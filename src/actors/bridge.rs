@@ -279,9 +279,7 @@ impl BridgeActor {
             return;
         }
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
-        if state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since)) {
-            self.with.env.events.wait_cut_short(because);
-        }
+        state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since));
     }
 
     fn dial(&self, state: &mut Rest, first: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
@@ -451,7 +449,6 @@ impl Hands<Connection> for Shell<'_> {
             Effect::Retry { attempt, likely } => {
                 let (attempt, likely) = rest.useless.paced(attempt, likely);
                 let delay = retry::delay(u32::from(attempt), likely, actor.with.env.random_fraction());
-                actor.with.env.events.backing_off(delay);
                 rest.timers.arm(Timer::Retry, delay);
             }
             Effect::ShortenRetry => actor.shorten_wait(rest, &because),

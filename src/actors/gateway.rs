@@ -18,7 +18,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
 use tokio::runtime::Handle;
@@ -131,36 +130,26 @@ where
     P: Send + Sync + 'static,
 {
     let tasks = Tasks::default();
-    // Whether it runs: `settle` is called for an actor that did not start, too.
-    let up = Arc::new(AtomicBool::new(false));
     let start = {
         let (spawn, env, parts, tasks) = (spawn.clone(), Arc::clone(env), Arc::clone(parts), tasks.clone());
-        let up = Arc::clone(&up);
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
             let actor = make(&parts, tasks.clone());
-            let (tasks, up) = (tasks.clone(), Arc::clone(&up));
-            let (events, counted) = (env.events.clone(), env.events.clone());
+            let (tasks, events) = (tasks.clone(), env.events.clone());
             Box::pin(async move {
                 let (actor, task) = spawn
                     .spawn(name, Instrumented { inner: actor, name, events }, (), Some(supervisor))
                     .await
                     .map_err(|error| error.to_string())?;
                 tasks.belong_to(actor.get_cell());
-                if !up.swap(true, Ordering::Relaxed) {
-                    counted.actor_up(name);
-                }
                 Ok(Started { cell: actor.get_cell(), task })
             }) as crate::net::BoxFuture<'static, Result<Started, String>>
         })
     };
     let settle = {
-        let (env, parts) = (Arc::clone(env), Arc::clone(parts));
+        let parts = Arc::clone(parts);
         Box::new(move || {
             slot(&parts).clear();
-            if up.swap(false, Ordering::Relaxed) {
-                env.events.actor_down(name);
-            }
             settle(&parts);
         })
     };
@@ -398,7 +387,6 @@ impl Tree {
         };
         let Ok((root, mut task)) = spawned else { return false };
         self.env.events.actor_started(name);
-        self.env.events.actor_up(name);
         let told = tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => true,
@@ -407,7 +395,6 @@ impl Tree {
         if !told {
             // A supervisor that gave up has already stopped its children; one that failed could not.
             children.stop().await;
-            self.env.events.actor_down(name);
             return false;
         }
         // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
@@ -426,7 +413,6 @@ impl Tree {
             root.kill();
             task.abort();
         }
-        self.env.events.actor_down(name);
         true
     }
 

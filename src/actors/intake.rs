@@ -22,7 +22,7 @@ use crate::protocol::mcp::stateless::Requester;
 use crate::protocol::mcp::{AnswerForm, CallTool, ClientInfo, ToolResult};
 use crate::protocol::policy::Grounds;
 use crate::runtime::supervisor::Tasks;
-use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
+use crate::telemetry::events::TOO_MANY_REQUESTS;
 
 /// A call, or something else that depends on an editor, that the client requested and that is not in a ledger yet.
 pub struct NewRequest<T = CallTool> {

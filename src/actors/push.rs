@@ -18,7 +18,6 @@ use crate::fsm::push::{Effect, Event, Push, Timer};
 use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
 use crate::link::Link;
 use crate::net::BoxStream;
-use crate::protocol::dialect::PushEvent;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -93,7 +92,7 @@ impl Actor for PushActor {
                 if within_rate(state) {
                     self.feed(state, &Event::HintReceived(hint));
                 } else {
-                    self.env.events.push_dropped(hint, "more messages than are taken per second");
+                    self.env.events.push_ignored("more messages than are taken per second");
                 }
             }
             Message::Missed(count, _permit) => {
@@ -136,10 +135,9 @@ impl PushActor {
                 Effect::Disarm(timer) => state.timers.disarm(timer),
                 Effect::PublishEndpoint(port) => self.link.set_push_port(port),
                 Effect::PassHint(hint) => {
-                    self.env.events.push_passed_on(hint);
                     self.addresses.bridge.cast(bridge::Message::Hint(hint));
                 }
-                Effect::CountUnknown => self.env.events.push_rejected("a type that is not known"),
+                Effect::CountUnknown => self.env.events.push_ignored("a type that is not known"),
                 Effect::CloseSockets => {
                     state.open = None;
                     self.link.keep_push_listener(None);
@@ -179,7 +177,7 @@ impl PushActor {
                     };
                     if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
                         sockets.fetch_sub(1, Ordering::Relaxed);
-                        actor.env.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
+                        actor.env.events.push_ignored("more sockets than are taken");
                         continue;
                     }
                     let _ = me.cast(Message::Attached);
@@ -244,7 +242,7 @@ impl PushActor {
                         let permit = self.addresses.mailboxes.push.permit(0).await;
                         let _ = me.cast(Message::Hint(hint, permit));
                     }
-                    Err(why) => self.env.events.push_rejected(&why),
+                    Err(why) => self.env.events.push_ignored(&why),
                 }
             }
         }

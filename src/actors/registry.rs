@@ -216,8 +216,6 @@ impl RegistryActor {
             Source::Disk | Source::Live | Source::Stale => state.staged.take(),
         };
         self.tools.show(source, staged.as_deref());
-        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
-        self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
         self.attached.tell(|| session::Message::LinkChanged);
     }
 

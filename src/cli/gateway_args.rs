@@ -250,11 +250,10 @@ pub struct ServedArgs {
     /// Serve Prometheus metrics and a status page
     ///
     /// On a loopback address: --metrics alone takes any free port of 127.0.0.1 and writes it to the state folder
-    /// (metrics/PID.json). LEVEL is full (more than a thousand series) or basic (about 60, for a Prometheus of many people):
-    /// --metrics=basic, --metrics=127.0.0.1:9464,basic. Off by default; HOLDFAST_METRICS also takes `on` and `off`.
+    /// (metrics/PID.json); --metrics=127.0.0.1:9464 fixes it. Off by default; HOLDFAST_METRICS also takes `on` and `off`.
     #[arg(
         long,
-        value_name = "[ADDR:PORT][,LEVEL]",
+        value_name = "ADDR:PORT",
         env = "HOLDFAST_METRICS",
         num_args = 0..=1,
         require_equals = true,
@@ -347,6 +346,7 @@ impl GatewayArgs {
             Err(complaint) => (None, Some(complaint)),
         };
         complaints.extend(complaint.clone());
+        complaints.extend(self.served.metrics.and_then(|metrics| metrics.complaint("--metrics or HOLDFAST_METRICS")));
         let records =
             self.served.metrics_records.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let config = Config {
@@ -357,7 +357,6 @@ impl GatewayArgs {
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
             metrics: self.served.metrics.map_or(config.metrics, |metrics| metrics.address),
-            metrics_level: self.served.metrics.map_or(config.metrics_level, |metrics| metrics.level),
             metrics_records: records.or(config.metrics_records),
             ..config
         };
@@ -416,11 +415,12 @@ impl EditorArgs {
             Some(here) => here.join(audit),
             None => audit.clone(),
         });
+        let of_level =
+            file.gateway.metrics.and_then(|metrics| metrics.complaint(&format!("`metrics` of [gateway] in {path}")));
         let config = Config {
             policy,
             audit: audit.or(file.audit),
             metrics: file.gateway.metrics.and_then(|metrics| metrics.address),
-            metrics_level: file.gateway.metrics.map(|metrics| metrics.level).unwrap_or_default(),
             metrics_records: file.gateway.metrics_records,
             clients: file.clients,
             file: file.path.map(|path| (path, file.found)),
@@ -440,6 +440,8 @@ impl EditorArgs {
             complaints: complaints.clone(),
             ..Config::default()
         };
+        // It harms nothing, so it is told at the start, and is no problem in the status.
+        complaints.extend(of_level);
         (config, complaints)
     }
 
@@ -533,7 +535,6 @@ fn port(text: &str) -> Result<u16, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::metrics::MetricsLevel;
 
     #[test]
     fn the_documents_api_is_on_the_port_that_is_given_or_on_theirs() {
@@ -550,22 +551,26 @@ mod tests {
 
     #[test]
     fn metrics_are_served_on_loopback_or_not_at_all() {
-        let at = |address: &str, level| Ok(MetricsChoice { address: Some(address.parse().unwrap()), level });
-        let any = |level| at("127.0.0.1:0", level);
-        let off = || Ok(MetricsChoice { address: None, level: MetricsLevel::Full });
-        for (text, meant) in [
-            ("on", any(MetricsLevel::Full)),
-            ("1", any(MetricsLevel::Full)),
-            ("full", any(MetricsLevel::Full)),
-            ("basic", any(MetricsLevel::Basic)),
-            ("on,basic", any(MetricsLevel::Basic)),
-            ("off", off()),
-            ("", off()),
-            ("127.0.0.1:9464", at("127.0.0.1:9464", MetricsLevel::Full)),
-            ("localhost:9464, basic", at("127.0.0.1:9464", MetricsLevel::Basic)),
-            ("[::1]:0", at("[::1]:0", MetricsLevel::Full)),
+        let of = |address: Option<&str>, names_level| {
+            Ok(MetricsChoice { address: address.map(|address| address.parse().unwrap()), names_level })
+        };
+        let any = Some("127.0.0.1:0");
+        for (text, address, names_level) in [
+            ("on", any, false),
+            ("1", any, false),
+            ("off", None, false),
+            ("", None, false),
+            ("127.0.0.1:9464", Some("127.0.0.1:9464"), false),
+            ("[::1]:0", Some("[::1]:0"), false),
+            // What earlier versions took.
+            ("full", any, true),
+            ("basic", any, true),
+            ("on,basic", any, true),
+            ("localhost:9464, basic", Some("127.0.0.1:9464"), true),
         ] {
-            assert_eq!(text.parse::<MetricsChoice>(), meant, "{text}");
+            let choice = text.parse::<MetricsChoice>();
+            assert_eq!(choice, of(address, names_level), "{text}");
+            assert_eq!(choice.unwrap().complaint("--metrics").is_some(), names_level, "{text}");
         }
         for text in ["0.0.0.0:9464", "192.168.1.2:80,basic", "[::]:9464"] {
             assert!(text.parse::<MetricsChoice>().unwrap_err().contains("only loopback"), "{text}");

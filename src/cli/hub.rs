@@ -148,9 +148,6 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         for complaint in complaints {
             parts.env.events.project_problem(&complaint);
         }
-        if let Some(logs) = &logs {
-            parts.env.events.watch_logs(logs.counts());
-        }
         let several = Arc::new(Several::start(Arc::clone(&parts), OnWorkers(workers.handle().clone())));
         hub::recover(&parts);
         // Before sessions can come: a hub that cannot serve what it was told to serve does not start.

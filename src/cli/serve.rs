@@ -81,9 +81,6 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
             // The session goes on. The AI finds the problem in `holdfast_status`, the user finds it in the log.
             parts.env.events.project_problem(&complaint);
         }
-        if let Some(logs) = &logs {
-            parts.env.events.watch_logs(logs.counts());
-        }
         if let Some(write) = stdio::stdout_at_once() {
             parts.client.outbox.write_at_once(write);
         }

@@ -1,6 +1,5 @@
 //! What the services see of the gateway: snapshots of its parts. Calls from services take the same path as all other calls.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,21 +15,19 @@ use crate::actors::instance_keeper::hub_snapshots;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
-use crate::fsm::cause::{Availability, Cause};
+use crate::fsm::cause::Cause;
 use crate::limits::SURVEY_MAX;
 use crate::link::{LinkParts, Place};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
 use crate::protocol::ids::CallId;
-use crate::runtime::addresses::Mailboxes;
-use crate::runtime::mailbox::Mailbox;
+use crate::protocol::mcp;
 use crate::runtime::messages::session;
 use crate::services::Gateway;
 use crate::services::companions::{Answer, Call, Documented};
 use crate::services::metrics::Shown;
 use crate::telemetry::events::{Events, HubSample, Sample};
-use crate::telemetry::metrics::labels::{Instance, Part};
 
 impl Parts {
     /// Waits until this holds of the link that the session over stdin and stdout is on.
@@ -113,57 +110,27 @@ impl Shown for Parts {
     fn sample(&self) -> Sample {
         // If there are several sessions and links, each number is the sum over them, except those of the links.
         let requests = self.sessions.counts();
-        let links = self.links.all();
-        let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {
-            links.iter().map(|link| mailbox(&link.addresses.mailboxes).used()).sum()
-        };
-        let pushes = used(|mailboxes| &mailboxes.push);
+        let mut clients = self.sessions.all();
+        clients.retain(|client| !client.id.is_post() && client.handshake().opened);
         let mut sample = Sample {
             requests_open: requests.open,
+            sessions: clients.iter().map(|client| mcp::traits_of(&client.handshake().name).name).collect(),
             stdout_queued: requests.queued,
-            stdout_dropped: requests.dropped_notifications,
-            stdout_surplus: requests.surplus_answers,
-            links: Vec::new(),
-            answered_twice: 0,
-            calls_undecided: BTreeMap::new(),
-            mailboxes: [
-                (Part::Session, self.sessions.all().iter().map(|client| client.mailbox.used()).sum()),
-                (Part::Bridge, used(|mailboxes| &mailboxes.bridge)),
-                (Part::Push, pushes),
-            ],
-            pushes,
-            instances: [
-                (Instance::Callable, 0),
-                (Instance::Ambiguous, 0),
-                (Instance::Refused, 0),
-                (Instance::Stale, 0),
-            ],
             hub: self.env.records.as_ref().map(|records| HubSample {
                 sessions: self.sessions.local().len(),
                 records_unwritten: records.unwritten(),
                 records_failing: records.problem().is_some(),
             }),
+            ..Sample::default()
         };
-        for link in links {
+        for link in self.links.all() {
             let ((held, flying), surprises) =
                 link.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
             sample.answered_twice += surprises.answered_twice;
             for (state, count) in surprises.undecided {
                 *sample.calls_undecided.entry(state).or_default() += count;
             }
-            let (epoch, availability) = {
-                let view = link.link.view.borrow();
-                (view.epoch, view.availability)
-            };
-            let epoch = epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0);
-            sample.links.push(link.env.events.sample_of_link(held, flying, epoch));
-            if let Some(survey) = link.link.survey.borrow().clone() {
-                let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
-                let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];
-                for ((_, all), more) in sample.instances.iter_mut().zip(found) {
-                    *all += more;
-                }
-            }
+            sample.links.push(link.env.events.sample_of_link(held, flying));
         }
         sample
     }

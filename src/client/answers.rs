@@ -69,11 +69,10 @@ impl Client {
         }
         if let AnswerForm::ResourceText(uri) = form {
             let call = (verdict != Verdict::Ok).then_some((call, verdict));
-            self.answer_text(env, key, (&uri, &profile), &result, call);
+            self.answer_text(key, (&uri, &profile), &result, call);
             return Delivery::Queued;
         }
         let size = mcp::result_size(&result, &profile);
-        env.events.result_rendered(size);
         let most = if keeps.is_some() { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES };
         if size <= most && mcp::fits(&result, &profile) {
             self.write(env, (call, key), &result, &profile, size);
@@ -111,7 +110,7 @@ impl Client {
             return self.tell_settled(env, key, result.stored(), messages::Settled { project, ..of(call) });
         }
         if let AnswerForm::ResourceText(uri) = form {
-            return self.answer_text(env, key, (&uri, &profile), &result, None);
+            return self.answer_text(key, (&uri, &profile), &result, None);
         }
         let size = mcp::result_size(&result, &profile);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &profile) {
@@ -236,7 +235,6 @@ impl Client {
     /// did not end well, and how it ended.
     fn answer_text(
         &self,
-        env: &Environment,
         request: RequestKey,
         (uri, profile): (&str, &ClientProfile),
         result: &ToolResult,
@@ -248,7 +246,6 @@ impl Client {
             self.outbox.answer_error(request, &mcp::read_error(uri, &text, call));
         } else {
             let json = mcp::read_result(uri, &text, profile);
-            env.events.result_rendered(json.len());
             self.outbox.answer(request, &json);
         }
     }

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::state::{Arrival, Client};
 use crate::config::Config;
 use crate::core::requests::RequestCounts;
 use crate::limits::SESSIONS_MAX;
 use crate::protocol::ids::{LinkId, SessionId};
-use crate::runtime::enter;
 use crate::runtime::messages::session::Message;
 use crate::telemetry::events::Events;
 
@@ -25,8 +24,6 @@ pub struct Sessions {
     open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
     last: AtomicU32,
     last_post: AtomicU32,
-    /// The counts of sessions that have ended, kept because a counter must never decrease.
-    over: Mutex<RequestCounts>,
 }
 
 impl Sessions {
@@ -70,26 +67,15 @@ impl Sessions {
 
     /// Removes a session that has ended: later answers for it are dropped.
     pub fn close(&self, session: SessionId) {
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = open.remove(&session) {
-            let counts = client.outbox.counts();
-            let mut over = enter(&self.over);
-            over.dropped_notifications += counts.dropped_notifications;
-            over.surplus_answers += counts.surplus_answers;
-        }
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&session);
     }
 
-    /// Returns the sum of the counts of all sessions. The totals include sessions that have ended.
+    /// Returns the sum of the counts of all sessions.
     pub fn counts(&self) -> RequestCounts {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().fold(*enter(&self.over), |all, client| {
+        open.values().fold(RequestCounts::default(), |all, client| {
             let counts = client.outbox.counts();
-            RequestCounts {
-                open: all.open + counts.open,
-                queued: all.queued + counts.queued,
-                dropped_notifications: all.dropped_notifications + counts.dropped_notifications,
-                surplus_answers: all.surplus_answers + counts.surplus_answers,
-            }
+            RequestCounts { open: all.open + counts.open, queued: all.queued + counts.queued }
         })
     }
 

@@ -120,9 +120,7 @@ impl Exchange {
                 self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
             }
             // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
-            Order::Heartbeat => {
-                self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat { .. }))
-            }
+            Order::Heartbeat => self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat)),
             Order::Greeting | Order::Outcomes => self.orders.contains(&order),
         };
         if !stands {
@@ -304,8 +302,8 @@ impl Exchange {
     }
 
     /// Records that a heartbeat question is sent under this number.
-    pub fn asks_heartbeat(&mut self, number: u64, now: Instant) {
-        self.open.insert(number, Answers::Heartbeat { asked: now });
+    pub fn asks_heartbeat(&mut self, number: u64) {
+        self.open.insert(number, Answers::Heartbeat);
     }
 
     /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for; `None` if there is
@@ -438,7 +436,7 @@ impl Exchange {
     /// Returns the number of the only unanswered message, for replies that carry no number. `None` if there is none or more than
     /// one. A question for the heartbeat does not count: it has nothing of a client, so no editor fails to read it.
     pub fn only_open(&self) -> Option<u64> {
-        let mut counted = self.open.iter().filter(|(_, open)| !matches!(open, Answers::Heartbeat { .. }));
+        let mut counted = self.open.iter().filter(|(_, open)| !matches!(open, Answers::Heartbeat));
         let (number, _) = counted.next()?;
         counted.next().is_none().then_some(*number)
     }

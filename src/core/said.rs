@@ -237,7 +237,7 @@ mod tests {
     use crate::protocol::mcp::{Method, ProtocolVersion};
 
     fn said(requests: &mut Requests, id: &str, arguments: &str) -> Said {
-        let hold = requests.open(&RequestId::from_text(id), Method::CallTool, None, Instant::now()).unwrap();
+        let hold = requests.open(&RequestId::from_text(id), Method::CallTool, None).unwrap();
         let call = NewCall {
             id: CallId::from_random([1; 16]),
             request: hold.key(),

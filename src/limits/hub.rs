@@ -93,9 +93,9 @@ pub const HUB_STRANGERS_MAX: usize = SESSIONS_MAX;
 /// Projects whose editors have their own series in a hub: as many as there are links. Those of further ones, which come after the
 /// links of others were closed, are counted together.
 pub const METRIC_PROJECTS_MAX: usize = LINKS_MAX;
-/// Series that one project's editor adds in a hub: a histogram, a counter of each verdict, the states of its connection, and a few
-/// gauges. A hub of 16 editors then has about as many series as two gateways; without it, there would be 16 gateways.
-pub const PROJECT_SERIES_MAX: usize = 50;
+/// Series that one project's editor adds in a hub: a histogram, a counter of each cause, the states of its connection, and a few
+/// gauges. Without the hub there would be 16 gateways, each with all series.
+pub const PROJECT_SERIES_MAX: usize = 100;
 /// Calls that an earlier gateway did not answer and that a client is told of in one sentence: more would be a page. All of them are
 /// in `holdfast_calls`.
 pub const LEFT_CALLS_TOLD_MAX: usize = 5;

@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-/// Tools with their own series: an editor may list thousands, and each costs a series for every verdict.
-pub const METRIC_TOOLS_MAX: usize = 23;
-/// Combinations of label values that one metric may add while the gateway runs.
-pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway without those of a hub's editors, whatever its peers do: few enough for a Prometheus server that scrapes
 /// many gateways.
-pub const SERIES_MAX: usize = 1500;
+pub const SERIES_MAX: usize = 500;
 /// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second, or a day of quiet work.
 /// Older states are kept second by second, for two minutes, in another form.
 pub const FLIGHT_RECORD_MAX: usize = 256;

@@ -93,7 +93,7 @@ impl Environment {
         // A hub sends far less than a call in a microsecond, so its successor's numbers are higher.
         let since = host.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let call_numbers_from = if records.is_some() { u64::try_from(since.as_micros()).unwrap_or(0) } else { 0 };
-        let events = Events::new(Arc::clone(&host), config.metrics.map(|_| config.metrics_level));
+        let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         let process = Process {
             config: Arc::new(config),
             net,

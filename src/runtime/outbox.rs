@@ -30,7 +30,7 @@ use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{Method, ServerInfo};
 use crate::runtime::enter;
 use crate::telemetry::events::Events;
-use crate::telemetry::metrics::labels::{MessageKind, Outcome};
+use crate::telemetry::metrics::labels::Outcome;
 
 /// What this program tells clients about itself.
 pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VERSION") };
@@ -159,7 +159,7 @@ impl Outbox {
     /// [`NotOpened`] if the id is open already or too many requests are; the request must be answered with
     /// [`reject`](Outbox::reject).
     pub fn open(&self, id: &RequestId, method: Method, requester: Option<Arc<Requester>>) -> Result<Hold, NotOpened> {
-        self.lock().open(id, method, requester, Instant::now())
+        self.lock().open(id, method, requester)
     }
 
     /// Passes an open request back to the session, because it is no longer a call.
@@ -252,8 +252,8 @@ impl Outbox {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(&open.id), &error);
         }
-        self.events.request_ended(open.method, outcome, open.since.elapsed());
-        self.events.message_queued(MessageKind::Response, &text);
+        self.events.request_ended(open.method, outcome);
+        self.events.check_line(&text);
         match right {
             Some(right) => self.write_out(right, text),
             None => self.push_answer(open.batch, Some(text), true),
@@ -283,7 +283,7 @@ impl Outbox {
     pub fn cancel(&self, id: &RequestId) -> Option<RequestKey> {
         let (key, open) = self.lock().cancel(id)?;
         self.push_answer(open.batch, None, true);
-        self.events.request_ended(open.method, Outcome::Cancelled, open.since.elapsed());
+        self.events.request_ended(open.method, Outcome::Cancelled);
         Some(key)
     }
 
@@ -303,7 +303,7 @@ impl Outbox {
     }
 
     fn push_unasked(&self, text: String) {
-        self.events.message_queued(MessageKind::Response, &text);
+        self.events.check_line(&text);
         self.change(|requests| requests.push(vec![text]));
     }
 
@@ -318,8 +318,6 @@ impl Outbox {
         self.events.check_line(&text);
         let notified = self.lock().notify(subscription, kind, text, coalesce);
         if notified == Notified::Queued {
-            let sort = if matches!(kind, ROOTS_LIST | PING) { MessageKind::Request } else { MessageKind::Notification };
-            self.events.message_queued(sort, "");
             self.filled.notify_one();
         }
         notified != Notified::Dropped
@@ -330,7 +328,6 @@ impl Outbox {
     /// wrong order.
     pub fn progress(&self, key: RequestKey, progress: f64, text: String) {
         if self.lock().progress(key, progress, text) {
-            self.events.message_queued(MessageKind::Notification, "");
             self.filled.notify_one();
         }
     }
@@ -343,7 +340,6 @@ impl Outbox {
     /// Too many subscriptions are open. The request stays open and must be answered.
     pub fn subscribe(&self, key: RequestKey, filter: Filter) -> Result<(), TooManySubscriptions> {
         if self.lock().subscribe(key, filter)? {
-            self.events.message_queued(MessageKind::Notification, "");
             self.filled.notify_one();
         }
         Ok(())
@@ -396,7 +392,7 @@ impl Outbox {
     /// As [`reject`](Self::reject), for a member of a batch that is being read.
     pub fn reject_member(&self, key: BatchKey, id: Option<&RequestId>, error: &RpcError) {
         let text = jsonrpc::error(id, error);
-        self.events.message_queued(MessageKind::Response, &text);
+        self.events.check_line(&text);
         self.lock().render();
         self.push_answer(Some(key), Some(text), false);
     }

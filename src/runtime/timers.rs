@@ -49,14 +49,12 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         }
     }
 
-    /// Brings an armed name forward. Returns false and does nothing if the name is not armed or is due earlier.
-    pub fn bring_forward(&mut self, name: K, delay: Duration) -> bool {
+    /// Brings an armed name forward. Does nothing if the name is not armed or is due earlier.
+    pub fn bring_forward(&mut self, name: K, delay: Duration) {
         let due = self.armed.get(&name).and_then(|armed| armed.due);
-        let forward = due.is_some_and(|due| Instant::now() + delay < due);
-        if forward {
+        if due.is_some_and(|due| Instant::now() + delay < due) {
             self.arm(name, delay);
         }
-        forward
     }
 
     /// Called when a sleeping task woke the actor. Returns true, and disarms the name, if the name is armed and due. If it is due

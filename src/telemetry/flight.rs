@@ -199,17 +199,9 @@ impl FlightRecorder {
         }
     }
 
-    /// Records a transition. Returns how long the machine had been in the state that it left; `None` for the machines of calls
-    /// and supervisors, which are not recorded.
-    pub fn moved(
-        &self,
-        machine: &str,
-        from: &'static str,
-        to: &'static str,
-        event: String,
-        now: SystemTime,
-    ) -> Option<Duration> {
-        let mut track = self.track(machine)?;
+    /// Records a transition. Those of calls and supervisors are not kept.
+    pub fn moved(&self, machine: &str, from: &'static str, to: &'static str, event: String, now: SystemTime) {
+        let Some(mut track) = self.track(machine) else { return };
         let after = track.since.elapsed();
         if track.steps.len() >= FLIGHT_RECORD_MAX {
             track.steps.pop_front();
@@ -225,7 +217,6 @@ impl FlightRecorder {
         track.turned(self.began.elapsed().as_secs());
         drop(track);
         self.moves.send_modify(|_| ());
-        Some(after)
     }
 
     /// Returns a receiver that is notified of every transition.
@@ -233,11 +224,11 @@ impl FlightRecorder {
         self.moves.subscribe()
     }
 
-    /// Returns, for each machine: its name, its state, and when it entered that state.
-    pub fn states(&self) -> Vec<(&'static str, &'static str, SystemTime)> {
+    /// Returns each machine's name and its state.
+    pub fn states(&self) -> Vec<(&'static str, &'static str)> {
         let lock = |track: &Mutex<Track>| {
             let track = track.lock().unwrap_or_else(PoisonError::into_inner);
-            (track.machine, track.state, track.entered)
+            (track.machine, track.state)
         };
         self.tracks.iter().map(lock).collect()
     }
@@ -276,13 +267,14 @@ mod tests {
             tokio::time::advance(Duration::from_secs(2)).await;
             let now = start + Duration::from_secs(turn as u64);
             let (from, to) = if turn % 2 == 0 { ("idle", "seeking") } else { ("seeking", "idle") };
-            let lasted = flight.moved("bridge", from, to, "Wanted".into(), now);
-            assert_eq!(lasted, Some(Duration::from_secs(2)));
+            flight.moved("bridge", from, to, "Wanted".into(), now);
         }
-        assert_eq!(flight.moved("call", "held", "sent", "Claimed".into(), start), None);
+        flight.moved("call", "held", "sent", "Claimed".into(), start);
         flight.moved("bridge", "idle", "stopped", "StopRequested".into(), start);
         let all = |window| flight.timelines(window, FLIGHT_RECORD_MAX, start + Duration::from_secs(300));
+        assert!(all(Duration::MAX).iter().all(|timeline| timeline.machine != "call"));
         let timeline = all(Duration::MAX).into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
+        assert!(timeline.steps.iter().rev().skip(1).all(|step| step.after == 2.0), "{timeline:?}");
         assert_eq!((timeline.steps.len(), &*timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
         // The last transitions began at 250 s or later. The very last one has a timestamp at the Unix epoch, which is outside the
         // window.

@@ -2,7 +2,7 @@
 //! Logging never blocks and never writes to stdout.
 //!
 //! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are dropped,
-//! and the gateway goes on. Of stderr they are counted, and on disk a line tells how many there were.
+//! and the gateway goes on. A line tells how many there were.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::log_queue::{LogCounts, LogQueue};
+use super::log_queue::LogQueue;
 use crate::platform::host::{Host as _, RealHost};
 use crate::storage::log_files::LogRing;
 
@@ -50,38 +50,30 @@ pub enum Format {
 
 /// Keeps the writing threads alive. Dropping this value writes the queued lines, within a time limit.
 pub struct Logs {
-    stderr: LogQueue,
+    _stderr: LogQueue,
     _disk: Option<LogQueue>,
-}
-
-impl Logs {
-    /// Returns the counters of the log lines on stderr.
-    pub fn counts(&self) -> LogCounts {
-        self.stderr.counts()
-    }
 }
 
 /// Starts logging. `state`: the state folder, in which a log is kept unless nothing is to be logged. Returns `None` if a logger is
 /// already installed (by a test).
 pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Option<Logs> {
-    let stderr = LogQueue::start(crate::platform::stdio::Stderr);
-    let state = state.filter(|_| verbosity != Verbosity::Off);
-    let disk = state.map(|state| LogQueue::start_with(LogRing::of_this_process(state, &RealHost), lost_line));
-    let shown = verbosity.targets();
-    let all = if disk.is_some() { verbosity.max(Verbosity::Info).targets() } else { shown.clone() };
     let terminal = std::io::stderr().is_terminal();
     let pretty = match format {
         Format::Auto => terminal,
         Format::Pretty => true,
         Format::Json => false,
     };
+    let stderr = LogQueue::start(crate::platform::stdio::Stderr, if pretty { lost_for_people } else { lost_line });
+    let state = state.filter(|_| verbosity != Verbosity::Off);
+    let disk = state.map(|state| LogQueue::start(LogRing::of_this_process(state, &RealHost), lost_line));
+    let shown = verbosity.targets();
+    let all = if disk.is_some() { verbosity.max(Verbosity::Info).targets() } else { shown.clone() };
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let counting = CountLevels { counts: stderr.counts(), shown: shown.clone() };
     let lines = stderr.writer();
     let to_stderr =
         (move || lines.clone()).with_filter(move |of: &Metadata<'_>| shown.would_enable(of.target(), of.level()));
     let to_disk = disk.as_ref().map(LogQueue::writer).map(|lines| move || lines.clone());
-    let registry = tracing_subscriber::registry().with(all).with(counting);
+    let registry = tracing_subscriber::registry().with(all);
     // A line of JSON is formatted once for both.
     let (for_people, json) = match (pretty, to_disk) {
         (true, to_disk) => (Some(to_stderr), to_disk.map(BoxMakeWriter::new)),
@@ -95,29 +87,20 @@ pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Opti
         tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer)
     });
     let started = registry.with(for_people).with(json).try_init();
-    started.ok().map(|()| Logs { stderr, _disk: disk })
+    started.ok().map(|()| Logs { _stderr: stderr, _disk: disk })
 }
 
-/// Returns the line of the log on disk that stands for so many others.
+/// Returns the line of JSON that stands for so many others.
 fn lost_line(count: u64) -> String {
     let timestamp = humantime::format_rfc3339_micros(RealHost.now()).to_string();
     let line = json!({"timestamp": timestamp, "level": "WARN", "event": "log_lines_lost", "count": count});
     format!("{line}\n")
 }
 
-/// Counts the events that are logged on stderr, by level.
-struct CountLevels {
-    counts: LogCounts,
-    shown: Targets,
-}
-
-impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for CountLevels {
-    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
-        let of = event.metadata();
-        if self.shown.would_enable(of.target(), of.level()) {
-            self.counts.line(*of.level());
-        }
-    }
+/// As [`lost_line`], for a person.
+fn lost_for_people(count: u64) -> String {
+    let timestamp = humantime::format_rfc3339_micros(RealHost.now());
+    format!("{timestamp}  WARN event=\"log_lines_lost\" count={count}\n")
 }
 
 impl Verbosity {

@@ -33,7 +33,7 @@ use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request,
 use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
-use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
+use crate::telemetry::events::{DUPLICATE_ID, TOO_MANY_REQUESTS};
 
 /// What the reader works with.
 #[derive(Debug, Clone)]
@@ -261,11 +261,6 @@ impl Intake {
     }
 
     async fn message(&self, message: Message, bytes: usize, batch: Option<BatchKey>) -> Then {
-        self.with.env.events.message_read(match &message {
-            Message::Request { .. } => MessageKind::Request,
-            Message::Notification { .. } => MessageKind::Notification,
-            Message::Response { .. } => MessageKind::Response,
-        });
         let message = match message {
             Message::Request { id, method, params } => {
                 let requester = self.requester(&method, params.as_deref());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::sabotage::{Fault, Hook};
 use crate::support::scrape::{Scrape, answer, get};
-use crate::support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
+use crate::support::{Gateway, Log, PATIENT, Setup, editor, gateway, unity, until};
 use holdfast::config::Config;
 use holdfast::limits::{SCRAPERS_MAX, SERVED_HEAD_MAX_BYTES, SERVED_TIMEOUT};
 use holdfast::net::{BoxStream, Net as _};
@@ -27,6 +27,7 @@ fn counted() -> Setup {
 #[tokio::test(start_paused = true)]
 async fn what_is_counted_is_what_the_client_saw() {
     let setup = counted();
+    let (log, _guard) = Log::start();
     let unity = unity(&setup.net, editor()).await;
     let mut gateway = gateway(setup);
     gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
@@ -61,15 +62,13 @@ async fn what_is_counted_is_what_the_client_saw() {
     scrape.is("holdfast_mcp_requests_total", &[call, ("outcome", "cancelled")], 1.0);
     scrape.is("holdfast_mcp_requests_total", &[("method", "ping")], 1.0);
     scrape.is("holdfast_mcp_requests_total", &[("method", "other"), ("outcome", "error")], 1.0);
-    scrape.is("holdfast_mcp_request_duration_seconds_count", &[call], 8.0);
-    scrape.is("holdfast_mcp_invalid_messages_total", &[], 1.0);
-    scrape.is("holdfast_mcp_session_info", &[("client", "claude_code"), ("protocol", "2025-06-18")], 1.0);
-    // Every request that was read is answered, cancelled or open. Every call has one verdict, which is counted by cause and
-    // by tool.
-    let read = scrape.sum("holdfast_mcp_messages_total", &[("direction", "rx"), ("kind", "request")]);
-    scrape.is("holdfast_mcp_requests_total", &[], read);
+    assert_eq!(log.of("bad_client_line").len(), 1);
+    scrape.is("holdfast_mcp_sessions", &[("client", "claude_code")], 1.0);
+    scrape.is("holdfast_mcp_sessions", &[], 1.0);
+    // Every request of the client is answered or cancelled, and none is open. Every call has one verdict.
+    scrape.is("holdfast_mcp_requests_total", &[], gateway.client.session().asked() as f64);
     scrape.is("holdfast_tool_calls_total", &[], 9.0);
-    scrape.is("holdfast_tool_calls_by_tool_total", &[], 9.0);
+    assert_eq!(log.of("call_answered").len() + log.of("call_noted").len(), 9);
     scrape.is("holdfast_tool_calls_total", &[("verdict", "ok")], 6.0);
     scrape.is("holdfast_tool_calls_total", &[("verdict", "tool_error")], 1.0);
     scrape.is("holdfast_tool_calls_total", &[("verdict", "cancelled")], 1.0);
@@ -89,10 +88,10 @@ async fn what_is_counted_is_what_the_client_saw() {
     scrape.is("holdfast_unity_recovery_duration_seconds_bucket", &[("le", "1")], 1.0);
     scrape.is("holdfast_unity_connect_attempts_total", &[("result", "ok")], 2.0);
     assert!(scrape.sum("holdfast_unity_connect_attempts_total", &[("result", "refused")]) > 0.0);
-    scrape.is("holdfast_unity_backoff_delay_seconds", &[], 0.0);
     scrape.is("holdfast_fsm_unexpected_events_total", &[], 0.0);
-    scrape.is("holdfast_fsm_transitions_total", &[("machine", "registry"), ("to", "stale")], 1.0);
-    scrape.is("holdfast_unity_unmatched_responses_total", &[], 0.0);
+    let stale = |line: &&String| line.contains("machine=\"registry\"") && line.contains("to=\"stale\"");
+    assert_eq!(log.of("state_changed").iter().filter(stale).count(), 1);
+    assert_eq!(log.of("reply_unmatched"), [""; 0]);
     gateway.close().await;
 }
 
@@ -134,11 +133,9 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
     assert!(!text.contains("PEER"), "a client's word became a label");
     let scrape = Scrape::read(&text);
     scrape.check();
-    scrape.is("holdfast_mcp_invalid_messages_total", &[], (ITEMS / 5) as f64);
-    let read = scrape.sum("holdfast_mcp_messages_total", &[("direction", "rx"), ("kind", "request")]);
-    scrape.is("holdfast_mcp_requests_total", &[], read);
-    let tools = scrape.0.keys().filter(|series| series.contains("by_tool_total") && series.contains("\"ok\""));
-    assert_eq!(tools.count(), 24, "23 of the listed tools, and the others");
+    // The lines that are no request were answered too, under ids that no request had.
+    assert_eq!(gateway.client.session().unasked().len(), ITEMS / 5);
+    scrape.is("holdfast_mcp_requests_total", &[], gateway.client.session().asked() as f64);
     gateway.close().await;
 }
 
@@ -169,14 +166,14 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
             _ => parts.client.actor.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
-        until("a restart", || Scrape::of(&gateway.parts).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
+        until("a restart", || gateway.sabotage.lives(name).len() == 2).await;
         gateway.client.ok("echo", json!({"text": "after"})).await;
         let scrape = Scrape::of(&gateway.parts);
         scrape.check();
         scrape.is("holdfast_actor_restarts_total", &[actor, ("reason", "failed")], 1.0);
         scrape.is("holdfast_actor_restarts_total", &[], 1.0);
-        for part in ["registry", "discovery", "bridge", "push", "session", "link", "gateway"] {
-            scrape.is("holdfast_actor_up", &[("actor", part)], 1.0);
+        for part in ["registry", "discovery", "bridge", "push", "session", "link"] {
+            assert_eq!(gateway.sabotage.running(part), 1, "{part}");
         }
         scrape.is("holdfast_tool_calls_total", &[("verdict", "ok")], 2.0);
         let lost = if name == "session" { 0.0 } else { 1.0 };
@@ -203,7 +200,7 @@ async fn ask(gateway: &Gateway, bytes: &str) -> (u16, String) {
 async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     let gateway = gateway(counted());
     let exporter = Exporter::start(&gateway.parts);
-    until("it listens", || Scrape::of(&gateway.parts).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    until("it listens", || gateway.net.listens(METRICS_PORT)).await;
 
     let (status, text) = ask(&gateway, &get("/metrics")).await;
     assert_eq!(status, 200, "{text}");
@@ -249,17 +246,6 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
-    let scrape = Scrape::of(&gateway.parts);
-    for (result, count) in [
-        ("busy", 1.0),
-        ("timed_out", SCRAPERS_MAX as f64),
-        ("bad_host", 2.0),
-        ("bad_method", 1.0),
-        ("not_found", 1.0),
-        ("bad_request", 4.0),
-    ] {
-        scrape.is("holdfast_scrapes_total", &[("result", result)], count);
-    }
     exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     assert!(gateway.net.connect(METRICS_PORT).await.is_err(), "it is gone");
     gateway.close().await;
@@ -268,15 +254,16 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
 #[tokio::test(start_paused = true)]
 async fn a_taken_port_is_tried_again_and_holds_nobody_up() {
     let setup = counted();
+    let (log, _guard) = Log::start();
     let taken = setup.net.bind(METRICS_PORT).await.unwrap();
     let mut gateway = gateway(setup);
     let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
     gateway.client.ping().await;
     sleep(Duration::from_secs(60)).await;
-    Scrape::of(&gateway.parts).is("holdfast_actor_up", &[("actor", "exporter")], 0.0);
+    assert_eq!((log.of("exporter_trouble").len(), log.of("exporter_listening").len()), (1, 0));
     drop(taken);
-    until("it listens", || Scrape::of(&gateway.parts).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    until("it listens", || log.of("exporter_listening").len() == 1).await;
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
     exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;

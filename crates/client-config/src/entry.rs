@@ -21,7 +21,7 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Whether the arguments of an existing entry are replaced even by none.
     pub whole: bool,
-    /// A flag that the entry gets beside its arguments, such as `--metrics` or `--metrics=basic`; it takes the place of the same flag
+    /// A flag that the entry gets beside its arguments, such as `--metrics` or `--metrics=127.0.0.1:9464`; it takes the place of the same flag
     /// with another value.
     pub flag: Option<String>,
 }

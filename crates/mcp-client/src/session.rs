@@ -236,6 +236,11 @@ impl<T> Session<T> {
 
     // ---- what is known ----
 
+    /// Returns how many requests were sent through this session.
+    pub fn asked(&self) -> usize {
+        self.requests.values().map(|request| 1 + request.doubled).sum()
+    }
+
     /// Returns everything that was received.
     pub fn lines(&self) -> &[Line<T>] {
         &self.lines

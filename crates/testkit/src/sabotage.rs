@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use holdfast::actors::gateway::{Spawn, spawn_under};
-use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, ActorStatus, SpawnErr, SupervisionEvent};
 use tokio::task::JoinHandle;
 
 /// The payload of every deliberate panic and error.
@@ -89,6 +89,11 @@ impl Sabotage {
     /// Returns all incarnations of an actor so far, the current one last.
     pub fn lives(&self, name: &str) -> Vec<ActorCell> {
         self.plans().lives.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Returns how many actors of this name run.
+    pub fn running(&self, name: &str) -> usize {
+        self.lives(name).iter().filter(|life| life.get_status() == ActorStatus::Running).count()
     }
 
     /// Returns the current incarnation of an actor.

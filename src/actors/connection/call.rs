@@ -19,7 +19,6 @@ use crate::protocol::dialect::{
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::messages::session;
-use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
     pub(super) async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
@@ -187,7 +186,7 @@ impl Line {
         });
         if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
-            self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
+            self.with.env.events.reply_unmatched(self.epoch, &what);
         }
         self.look_for_reload(id, signs);
         self.shared.wake();

@@ -179,11 +179,9 @@ impl HttpTransport {
                 response
             }
         };
-        line.with.env.events.frame_written(frame.len());
         let heard = said(&ask, &response);
         let head = heard.slice(..heard.len().min(HEAD_BYTES));
         drop(response);
-        line.with.env.events.bytes_read(heard.len());
         let taken = line.take(heard).await;
         if taken.is_err() {
             line.note_foreign_peer(&head).await;

@@ -1,7 +1,5 @@
 //! The requests to the editor other than calls: for outcomes from the editor's journal, for a cancel, and for the heartbeat.
 
-use tokio::time::Instant;
-
 use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::{After, Order, Outcome, Question, outcome};
@@ -10,7 +8,6 @@ use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{BadOutcomes, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
 use crate::protocol::ids::CallId;
-use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
     pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Disconnect> {
@@ -40,7 +37,7 @@ impl Line {
     pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Heartbeat) {
             Ok((number, frame)) => {
-                self.exchange().asks_heartbeat(number, Instant::now());
+                self.exchange().asks_heartbeat(number);
                 wire.send(self, number, &frame, None).await
             }
             Err(_) => Ok(()),
@@ -53,7 +50,7 @@ impl Line {
         let read = self.guarded("outcomes", || dialect.read_outcomes(reply, &keys));
         let read = read.unwrap_or_else(|| Err(BadOutcomes::Malformed("holdfast failed to read it".to_owned())));
         if let Err(why) = &read {
-            self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string());
+            self.with.env.events.reply_unmatched(self.epoch, &why.to_string());
         }
         let outcomes = match read {
             Ok(outcomes) => outcomes,
@@ -111,10 +108,10 @@ impl Line {
     }
 
     /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one.
-    pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
+    pub(super) fn felt(&self, reply: &Reply) {
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
         if let Some(heartbeat) = read.flatten() {
-            self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
+            self.with.env.events.heartbeat_felt(heartbeat.frame_age);
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();

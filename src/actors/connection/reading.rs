@@ -13,7 +13,6 @@ use crate::net::BoxStream;
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{BadMessage, EditorEvent, Inbound, Reply, Wreck};
 use crate::runtime::messages::registry;
-use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
     pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
@@ -28,7 +27,6 @@ impl Line {
                 Ok(count) => count,
                 Err(_) => return Disconnect::Reset,
             };
-            self.with.env.events.bytes_read(count);
             self.heard();
             let bytes = buffer.get(..count).unwrap_or_default();
             framer.push(bytes);
@@ -64,7 +62,6 @@ impl Line {
 
     /// Decodes a whole frame and handles its message. An error ends the connection.
     pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
-        self.with.env.events.frame_read();
         let Some(decoded) = self.guarded("message", || self.target.dialect.decode(&frame)) else {
             if !self.is_greeted() {
                 return Err(Disconnect::Protocol);
@@ -89,7 +86,7 @@ impl Line {
                 }
                 return self.replied(number, reply).await;
             }
-            Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
+            Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
@@ -125,18 +122,18 @@ impl Line {
     }
 
     async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
-        let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
+        let stray = |what: String| self.with.env.events.reply_unmatched(self.epoch, &what);
         let answers = self.exchange().reply(number, refused(&reply).map(|refused| refused.how));
         match answers {
             Answers::Greeting => self.greeted(reply).await,
             Answers::List { step } => self.listed(&reply, step),
             Answers::Call(call, after) => return self.answered(call, after, reply),
             Answers::Doubled(call) => {
-                stray(Stray::Late, format!("call {call} came twice; its answer is still to come"));
+                stray(format!("call {call} came twice; its answer is still to come"));
             }
             Answers::Outcomes(question) => return self.outcomes(question, reply),
-            Answers::Heartbeat { asked } => self.felt(&reply, asked),
-            Answers::Nothing => stray(Stray::UnknownId, format!("no open request has number {number}")),
+            Answers::Heartbeat => self.felt(&reply),
+            Answers::Nothing => stray(format!("no open request has number {number}")),
         }
         Ok(())
     }

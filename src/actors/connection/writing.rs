@@ -46,7 +46,6 @@ impl Wire {
                     }
                     Disconnect::Reset
                 })?;
-                line.with.env.events.frame_written(frame.len());
                 Ok(())
             }
             Self::Http(http) => http.send(line, number, frame, call).await,

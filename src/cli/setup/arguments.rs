@@ -59,11 +59,10 @@ pub struct SetupArgs {
     pub http: Option<Option<String>>,
     /// Let the entry serve metrics and a status page
     ///
-    /// The entry gets the argument --metrics, or --metrics=basic; see `holdfast serve --help`. `holdfast status --open` then opens the
-    /// page.
+    /// The entry gets the argument --metrics; see `holdfast serve --help`. `holdfast status --open` then opens the page.
     #[arg(
         long,
-        value_name = "LEVEL",
+        value_name = "ADDR:PORT",
         num_args = 0..=1,
         require_equals = true,
         value_parser = metrics,
@@ -101,9 +100,9 @@ fn old_servers() -> String {
     )
 }
 
-/// Returns the value of `--metrics` as it stands, if `serve` will take it.
+/// Returns the value of `--metrics`, if `serve` will take it, without a level of earlier versions.
 fn metrics(text: &str) -> Result<String, String> {
-    text.parse::<MetricsChoice>().map(|_| text.to_owned())
+    text.parse::<MetricsChoice>().map(|_| MetricsChoice::without_level(text).0.to_owned())
 }
 
 /// Whether the packages that `npx` and `uvx` fetch are published. Until then nobody may be sent to their names.

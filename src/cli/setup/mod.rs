@@ -68,9 +68,9 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let over_http = (arguments.http.as_ref())
         .map(|url| OverHttp::of(url.as_deref(), unity_project.as_deref(), arguments.shared))
         .transpose()?;
-    let flag = arguments.metrics.as_ref().map(|level| match level {
-        Some(level) => format!("--metrics={level}"),
-        None => "--metrics".to_owned(),
+    let flag = arguments.metrics.as_ref().map(|place| match place.as_deref() {
+        None | Some("on") => "--metrics".to_owned(),
+        Some(place) => format!("--metrics={place}"),
     });
     let launch = match arguments.shared {
         Some(shared) => Launch { flag, ..shared.launch() },

@@ -80,10 +80,7 @@ pub enum Answers {
     /// The question for outcomes.
     Outcomes(Question),
     /// The question for the editor's heartbeat.
-    Heartbeat {
-        /// When it was asked.
-        asked: Instant,
-    },
+    Heartbeat,
     /// No message: this connection awaits no answer with this number.
     Nothing,
 }

@@ -10,8 +10,6 @@ mod hold;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use self::batches::Batches;
 pub use self::batches::{Array, BatchKey, line_of};
 pub use self::hold::{Hold, Holder};
@@ -64,8 +62,6 @@ pub struct Open {
     pub method: Method,
     /// Who made the request, if the request itself says so (stateless era).
     pub requester: Option<Arc<Requester>>,
-    /// When the request was opened.
-    pub since: Instant,
 }
 
 #[derive(Debug)]
@@ -82,10 +78,6 @@ pub struct RequestCounts {
     pub open: usize,
     /// Lines that wait to be written to stdout.
     pub queued: usize,
-    /// Notifications dropped because the client reads too slowly.
-    pub dropped_notifications: u64,
-    /// Answers to requests that were not open.
-    pub surplus_answers: u64,
 }
 
 /// The result of queueing a notification.
@@ -120,8 +112,6 @@ pub struct Requests {
     queue: VecDeque<Line>,
     queued_bytes: usize,
     notifications: usize,
-    dropped_notifications: u64,
-    surplus_answers: u64,
     /// The client is gone: nothing is queued any more.
     broken: bool,
     /// How many more requests than `OPEN_REQUESTS_MAX` may be open.
@@ -150,7 +140,6 @@ impl Requests {
         id: &RequestId,
         method: Method,
         requester: Option<Arc<Requester>>,
-        now: Instant,
     ) -> Result<Hold, NotOpened> {
         if self.keys.contains_key(id) {
             return Err(NotOpened::Duplicate);
@@ -160,8 +149,7 @@ impl Requests {
         }
         let key = self.next_key();
         let hold = Hold::new(key);
-        let open =
-            Open { id: id.clone(), batch: None, hold: hold.clone(), subscription: None, method, requester, since: now };
+        let open = Open { id: id.clone(), batch: None, hold: hold.clone(), subscription: None, method, requester };
         self.open.insert(key, open);
         self.keys.insert(id.clone(), key);
         Ok(hold)
@@ -195,7 +183,8 @@ impl Requests {
         keys
     }
 
-    fn close(&mut self, key: RequestKey) -> Option<Open> {
+    /// Takes a request out of the table to answer it. Returns `None` if it is not open.
+    pub fn take(&mut self, key: RequestKey) -> Option<Open> {
         let open = self.open.remove(&key)?;
         open.hold.end();
         self.keys.remove(&open.id);
@@ -203,20 +192,11 @@ impl Requests {
         Some(open)
     }
 
-    /// Takes a request out of the table to answer it. Returns `None`, and counts a surplus answer, if it is not open.
-    pub fn take(&mut self, key: RequestKey) -> Option<Open> {
-        let open = self.close(key);
-        if open.is_none() {
-            self.surplus_answers += 1;
-        }
-        open
-    }
-
     /// Takes a request out of the table because its client cancelled it. Returns `None` if it is not open. Otherwise the caller
     /// must call [`rendered`](Self::rendered), with the arrays of the request's batch that are due.
     pub fn cancel(&mut self, id: &RequestId) -> Option<(RequestKey, Open)> {
         let key = *self.keys.get(id)?;
-        let open = self.close(key)?;
+        let open = self.take(key)?;
         if self.cancelled.len() >= OPEN_REQUESTS_MAX {
             self.cancelled.pop_front();
         }
@@ -304,7 +284,6 @@ impl Requests {
             return Notified::Coalesced;
         }
         if self.notifications >= STDOUT_NOTIFICATIONS_MAX {
-            self.dropped_notifications += 1;
             return Notified::Dropped;
         }
         self.notifications += 1;
@@ -316,11 +295,8 @@ impl Requests {
     /// if an equal or higher value was reported before, if too many notifications wait, or if the client is gone.
     pub fn progress(&mut self, key: RequestKey, progress: f64, text: String) -> bool {
         let told = self.progress.get(&key).is_some_and(|told| *told >= progress);
-        if !self.open.contains_key(&key) || self.broken || told {
-            return false;
-        }
-        if self.notifications >= STDOUT_NOTIFICATIONS_MAX {
-            self.dropped_notifications += 1;
+        let is_full = self.notifications >= STDOUT_NOTIFICATIONS_MAX;
+        if !self.open.contains_key(&key) || self.broken || told || is_full {
             return false;
         }
         self.progress.insert(key, progress);
@@ -378,12 +354,7 @@ impl Requests {
 
     /// Returns the counts for status and metrics.
     pub fn counts(&self) -> RequestCounts {
-        RequestCounts {
-            open: self.open.len(),
-            queued: self.queue.len(),
-            dropped_notifications: self.dropped_notifications,
-            surplus_answers: self.surplus_answers,
-        }
+        RequestCounts { open: self.open.len(), queued: self.queue.len() }
     }
 
     /// Removes the bytes of the next write from the queue; `None` if it is empty.

@@ -110,11 +110,6 @@ impl Method {
         let known = Self::VARIANTS.iter().find(|method| <&str>::from(**method) == name);
         known.copied().unwrap_or(Self::Other)
     }
-
-    /// Whether a request of this method stays open as long as its client wants to be told of changes.
-    pub fn is_subscription(self) -> bool {
-        self == Self::Listen
-    }
 }
 
 /// A client's request.

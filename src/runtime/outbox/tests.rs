@@ -37,7 +37,6 @@ async fn a_request_is_answered_once_and_a_cancelled_one_never() {
     assert!(!outbox.answer_error(second, &RpcError::internal("late")));
     let text = written(&outbox).await;
     assert_eq!(text.lines().count(), 1, "{text}");
-    assert_eq!(outbox.counts().surplus_answers, 2);
 }
 
 #[tokio::test]
@@ -69,11 +68,8 @@ async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce()
         outbox.notify("changed", "{}".into(), true);
     }
     assert_eq!(outbox.counts().queued, 1);
-    for _ in 0..2 * STDOUT_NOTIFICATIONS_MAX {
-        outbox.notify("progress", "{}".into(), false);
-    }
-    assert_eq!(outbox.counts().queued, STDOUT_NOTIFICATIONS_MAX);
-    assert_eq!(outbox.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
+    let dropped = (0..2 * STDOUT_NOTIFICATIONS_MAX).filter(|_| !outbox.notify("progress", "{}".into(), false)).count();
+    assert_eq!((outbox.counts().queued, dropped), (STDOUT_NOTIFICATIONS_MAX, STDOUT_NOTIFICATIONS_MAX + 1));
 }
 
 #[test]

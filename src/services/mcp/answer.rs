@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::time::sleep;
 
-use super::events::{Events, Open, Shared};
+use super::events::{Events, Shared};
 use super::guard::Guard;
 use super::hub::Hub;
 use crate::client::Posting;
@@ -20,7 +20,7 @@ use crate::services::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use crate::services::http::{
     self, Answer, Beyond, Bytes, Head, Kept, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode,
 };
-use crate::telemetry::metrics::labels::{HttpEra, HttpRefusal};
+use crate::telemetry::metrics::labels::HttpRefusal;
 
 const JSON: &str = "application/json";
 const STREAM: &str = "text/event-stream";
@@ -86,21 +86,20 @@ impl<H: Hub> http::Service for Post<H> {
         let schema = |tool: &str| self.hub.schema(project.as_ref().ok()?.as_deref(), tool);
         let asks = match rules::read(&request.body, |name| value_of(&request.headers, name), schema) {
             Ok(rules::Post::Unanswered) => {
-                return Ok(self.reply(None, Reply::new(StatusCode::ACCEPTED, "", "")).into());
+                return Ok(Reply::new(StatusCode::ACCEPTED, "", "").into());
             }
             Ok(rules::Post::Asks(asks)) => asks,
             Err(Rejected { id, error }) => {
-                return Ok(self.rejected(StatusCode::BAD_REQUEST, id.as_ref(), &error).into());
+                return Ok(rejected(StatusCode::BAD_REQUEST, id.as_ref(), &error).into());
             }
         };
         let Asks { opened, request: id, is_stateless, streams } = asks;
         let project = match project {
             Ok(project) => project,
             Err(why) => {
-                return Ok(self.rejected(StatusCode::NOT_FOUND, id.as_ref(), &RpcError::invalid_params(why)).into());
+                return Ok(rejected(StatusCode::NOT_FOUND, id.as_ref(), &RpcError::invalid_params(why)).into());
             }
         };
-        let era = if is_stateless { HttpEra::Stateless } else { HttpEra::Handshake };
         let cancels = id.filter(|_| is_stateless);
         // A line break in JSON is white space only.
         let line = if request.body.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -121,22 +120,20 @@ impl<H: Hub> http::Service for Post<H> {
             tokio::select! {
                 biased;
                 line = next => match line {
-                    Some((line, true)) => return Ok(self.whole(line, era, shared)),
+                    Some((line, true)) => return Ok(whole(line, is_stateless, shared)),
                     Some(other) => first = Some(other),
                     // The session ended without an answer, which is our bug.
                     None => return Err(Refused::CutOff),
                 },
                 // In the stateless era a closed connection cancels the request. Whether the client still reads shows when something
                 // is written.
-                () = peer.clone().hung_up(), if era == HttpEra::Stateless => {}
+                () = peer.clone().hung_up(), if is_stateless => {}
                 () = sleep(HTTP_WHOLE_WITHIN) => {}
             }
         }
-        let hung_up = (era == HttpEra::Stateless).then(|| -> BoxFuture<'static, ()> { Box::pin(peer.hung_up()) });
-        let head = self.reply(Some(era), Reply::new(StatusCode::OK, STREAM, ""));
-        let head = head.with(ACCEL_BUFFERING, HeaderValue::from_static("no"));
-        let open = Open::count(self.hub.events());
-        let events = Events::of(Arc::clone(&shared), first, hung_up, open);
+        let hung_up = is_stateless.then(|| -> BoxFuture<'static, ()> { Box::pin(peer.hung_up()) });
+        let head = Reply::new(StatusCode::OK, STREAM, "").with(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+        let events = Events::of(Arc::clone(&shared), first, hung_up);
         Ok(Answer::stream(head, events).when_delivered(delivered(shared)))
     }
 
@@ -210,7 +207,7 @@ impl<H: Hub> http::Service for Post<H> {
             Refused::BodyTooLarge => RpcError::new(Fault::TooLong.code(), Fault::TooLong.to_string()),
             _ => RpcError::invalid_request(what),
         };
-        let reply = self.rejected(status, None, &error);
+        let reply = rejected(status, None, &error);
         Some(match why {
             Refused::BadMethod => reply.with(header::ALLOW, HeaderValue::from_static("POST")),
             Refused::Unauthorized => reply.with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
@@ -220,22 +217,14 @@ impl<H: Hub> http::Service for Post<H> {
     }
 }
 
-impl<H: Hub> Post<H> {
-    /// Counts a reply.
-    fn reply(&self, era: Option<HttpEra>, reply: Reply) -> Reply {
-        self.hub.events().http_answered(era.unwrap_or(HttpEra::None), reply.status.as_u16());
-        reply
-    }
+fn rejected(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Reply {
+    Reply::new(status, JSON, jsonrpc::error(id, error))
+}
 
-    fn rejected(&self, status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Reply {
-        self.reply(None, Reply::new(status, JSON, jsonrpc::error(id, error)))
-    }
-
-    /// The response that is the answer only.
-    fn whole(&self, line: Bytes, era: HttpEra, shared: Shared) -> Answer {
-        let status = StatusCode::from_u16(rules::status_of(&line, era == HttpEra::Stateless)).unwrap_or_default();
-        Answer::from(self.reply(Some(era), Reply::new(status, JSON, line))).when_delivered(delivered(shared))
-    }
+/// The response that is the answer only.
+fn whole(line: Bytes, is_stateless: bool, shared: Shared) -> Answer {
+    let status = StatusCode::from_u16(rules::status_of(&line, is_stateless)).unwrap_or_default();
+    Answer::from(Reply::new(status, JSON, line)).when_delivered(delivered(shared))
 }
 
 /// Ends a conversation when its answer was delivered.

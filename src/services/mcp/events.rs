@@ -13,7 +13,6 @@ use crate::limits::http::{HTTP_KEEP_ALIVE_EVERY, HTTP_PROBES};
 use crate::net::BoxFuture;
 use crate::runtime::enter;
 use crate::services::http::{Body, Bytes, Cut, Frame};
-use crate::telemetry::events as telemetry;
 
 const BEFORE: &[u8] = b"event: message\ndata: ";
 const AFTER: &[u8] = b"\n\n";
@@ -35,24 +34,6 @@ pub(super) struct Events {
     hung_up: Option<BoxFuture<'static, ()>>,
     /// The times until the next comments, by which it shows whether such a client still reads.
     probes: std::slice::Iter<'static, Duration>,
-    /// Dropped with the stream.
-    _open: Open,
-}
-
-/// Counts an open stream while it lives.
-pub(super) struct Open(telemetry::Events);
-
-impl Open {
-    pub(super) fn count(events: &telemetry::Events) -> Self {
-        events.http_stream_opened();
-        Self(events.clone())
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.http_stream_ended();
-    }
 }
 
 impl Events {
@@ -61,11 +42,10 @@ impl Events {
         conversation: Shared,
         first: Option<(Bytes, bool)>,
         hung_up: Option<BoxFuture<'static, ()>>,
-        open: Open,
     ) -> Self {
         let pulse = Box::pin(sleep(HTTP_KEEP_ALIVE_EVERY));
         let (pieces, probes) = (VecDeque::new(), [].iter());
-        let mut events = Self { conversation, pieces, is_over: false, pulse, hung_up, probes, _open: open };
+        let mut events = Self { conversation, pieces, is_over: false, pulse, hung_up, probes };
         if let Some((line, is_answer)) = first {
             events.add(line, is_answer);
         }

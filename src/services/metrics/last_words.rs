@@ -11,7 +11,7 @@ use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};
 
 /// The counters whose last value is written.
-const KEPT: [Id; 9] = [
+const KEPT: [Id; 8] = [
     Id::McpRequests,
     Id::ToolCalls,
     Id::ToolCallResends,
@@ -20,7 +20,6 @@ const KEPT: [Id; 9] = [
     Id::ActorRestarts,
     Id::Escalations,
     Id::Invariants,
-    Id::Shutdowns,
 ];
 
 /// Writes the file. If that fails, the failure is logged and does not delay the exit.
@@ -71,20 +70,18 @@ fn words(scrape: &str, why: ShutdownReason, now: f64, lived: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::metrics::{Metrics, MetricsLevel};
+    use crate::telemetry::metrics::Metrics;
 
     #[test]
     fn they_are_gauges_of_what_was_counted() {
-        let metrics = Metrics::recording(MetricsLevel::Full);
+        let metrics = Metrics::recording();
         metrics.add(Id::ToolCalls, ["ok", ""], 7);
-        metrics.count(Id::Shutdowns, ["signal"]);
         let text = words(&metrics.render(), ShutdownReason::Signal, 1.5, 2.0);
         for line in [
             "holdfast_last_exit_info{reason=\"signal\",version=\"0.1.0\"} 1",
             "holdfast_last_exit_timestamp_seconds 1.5",
             "holdfast_last_exit_lifetime_seconds 2",
             "holdfast_last_exit_tool_calls{verdict=\"ok\",cause=\"\"} 7",
-            "holdfast_last_exit_shutdowns{reason=\"signal\"} 1",
             "holdfast_last_exit_invariant_violations{invariant=\"answered_twice\"} 0",
         ] {
             assert!(text.lines().any(|known| known == line), "{line} in\n{text}");

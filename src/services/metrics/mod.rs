@@ -10,7 +10,6 @@ mod target;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -23,7 +22,6 @@ use crate::core::shutdown::ShutdownReason;
 use crate::fsm::restart::EndReason;
 use crate::limits::{CLOCK_JUMP_MIN, METRICS_UPKEEP_EVERY, SCRAPERS_MAX};
 use crate::net::Listener;
-use crate::telemetry::metrics::labels::{ClockDirection, ScrapeResult};
 
 /// The exporter's name in logs and labels.
 const NAME: &str = "exporter";
@@ -56,10 +54,8 @@ async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot:
         let mut ends = 0;
         loop {
             events.actor_started(NAME);
-            events.actor_up(NAME);
             // If the exporter ends by itself, that is a bug of ours.
             life.insert(Life::begin(live(Arc::clone(&shown), Arc::clone(&listener)))).over().await;
-            events.actor_down(NAME);
             events.actor_restarting(NAME, EndReason::Failed);
             keeper::pause(&*shown, ends).await;
             ends += 1;
@@ -126,7 +122,6 @@ impl<S: Shown> http::Service for Pages<S> {
             return Err(Refused::BadMethod);
         }
         let page = pages::page(&*self.0, request.path()?).await;
-        self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
         Ok(page
             .unwrap_or_else(|| {
                 plain(StatusCode::NOT_FOUND, "/metrics, /gateways.json, /status.json, /healthz and / are served\n")
@@ -135,28 +130,18 @@ impl<S: Shown> http::Service for Pages<S> {
     }
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
-        let (result, reply) = match why {
-            Refused::HeadTooLarge => (
-                ScrapeResult::BadRequest,
-                plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large\n"),
-            ),
-            Refused::BadMethod => (
-                ScrapeResult::BadMethod,
-                plain(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD are served\n")
-                    .with(header::ALLOW, HeaderValue::from_static("GET, HEAD")),
-            ),
-            Refused::BadHost => (
-                ScrapeResult::BadHost,
-                plain(StatusCode::MISDIRECTED_REQUEST, "use 127.0.0.1, [::1] or localhost, with this port\n"),
-            ),
-            Refused::TooSlow => {
-                (ScrapeResult::TimedOut, plain(StatusCode::REQUEST_TIMEOUT, "the request's head took too long\n"))
+        Some(match why {
+            Refused::HeadTooLarge => {
+                plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large\n")
             }
-            Refused::Busy => (
-                ScrapeResult::Busy,
-                plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
-                    .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
-            ),
+            Refused::BadMethod => plain(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD are served\n")
+                .with(header::ALLOW, HeaderValue::from_static("GET, HEAD")),
+            Refused::BadHost => {
+                plain(StatusCode::MISDIRECTED_REQUEST, "use 127.0.0.1, [::1] or localhost, with this port\n")
+            }
+            Refused::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the request's head took too long\n"),
+            Refused::Busy => plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
+                .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
             // The others never occur here: bodies are not read, and requests of web pages are accepted.
             Refused::NotHttp
             | Refused::CutOff
@@ -167,12 +152,8 @@ impl<S: Shown> http::Service for Pages<S> {
             | Refused::NotFound
             | Refused::BadType
             | Refused::NotAcceptable
-            | Refused::Ending => {
-                (ScrapeResult::BadRequest, plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"))
-            }
-        };
-        self.0.events().scraped(result);
-        Some(reply)
+            | Refused::Ending => plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"),
+        })
     }
 }
 
@@ -189,15 +170,13 @@ async fn watch(shown: Arc<impl Shown>) {
         sleep(METRICS_UPKEEP_EVERY).await;
         let took = began.elapsed();
         events.lagged(took.saturating_sub(METRICS_UPKEEP_EVERY));
-        let now = host.now();
-        let (ahead, behind) = match now.duration_since(wall) {
-            Ok(passed) => (passed.saturating_sub(took), took.saturating_sub(passed)),
-            Err(back) => (Duration::ZERO, back.duration() + took),
+        let passed = match host.now().duration_since(wall) {
+            Ok(passed) => passed.as_secs_f64(),
+            Err(back) => -back.duration().as_secs_f64(),
         };
-        if ahead > CLOCK_JUMP_MIN {
-            events.clock_jumped(ClockDirection::Forward);
-        } else if behind > CLOCK_JUMP_MIN {
-            events.clock_jumped(ClockDirection::Backward);
+        let jump = passed - took.as_secs_f64();
+        if jump.abs() > CLOCK_JUMP_MIN.as_secs_f64() {
+            events.clock_jumped(jump);
         }
         events.tidy();
     }

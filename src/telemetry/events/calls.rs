@@ -1,17 +1,15 @@
 //! The events between the client and the gateway: messages, requests and calls.
 
-use std::time::Duration;
-
 use super::Events;
 use crate::core::calls::{Answer, Sending};
 use crate::fsm::call::Verdict;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
-use crate::protocol::mcp::{self, Method, ProtocolVersion};
+use crate::protocol::mcp::{Method, ProtocolVersion};
 use crate::protocol::text::clean;
 use crate::protocol::trace::TraceContext;
 use crate::telemetry::flight::seconds;
-use crate::telemetry::metrics::labels::{self, Direction, Invariant, MessageKind, Outcome, Resend, Wait};
-use crate::telemetry::metrics::{Id, as_f64};
+use crate::telemetry::metrics::Id;
+use crate::telemetry::metrics::labels::{Invariant, Outcome, Resend, Wait};
 
 impl Events {
     /// A client opened (or reopened) the session.
@@ -21,28 +19,11 @@ impl Events {
             return tracing::debug!(event = "post_opened", client = %clean(client), protocol);
         }
         tracing::info!(event = "session_opened", session = self.session(), client = %clean(client), protocol, honours_changes);
-        let row = labels::row([labels::era(version), protocol, mcp::traits_of(client).name]);
-        let mut known = self.0.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(before) = known.replace(row) {
-            self.metrics().set_late(Id::McpSession, before, 0.0);
-        }
-        self.metrics().set_late(Id::McpSession, row, 1.0);
     }
 
     /// The list of tools is longer than the client shows.
     pub fn tools_beyond(&self, client: &'static str, listed: usize, shown: usize) {
         tracing::warn!(event = "tools_beyond_client", session = self.session(), client, listed, shown);
-    }
-
-    /// A message of the client was read.
-    pub fn message_read(&self, kind: MessageKind) {
-        self.metrics().count(Id::McpMessages, [Direction::Rx.into(), kind.into()]);
-    }
-
-    /// A message for the client was queued.
-    pub fn message_queued(&self, kind: MessageKind, line: &str) {
-        self.metrics().count(Id::McpMessages, [Direction::Tx.into(), kind.into()]);
-        self.check_line(line);
     }
 
     /// Reports a broken promise if a message for the client is not one line.
@@ -74,16 +55,11 @@ impl Events {
         if let Some(left_out) = self.0.bad_lines.admit() {
             tracing::warn!(event = "bad_client_line", session = self.session(), fault, left_out);
         }
-        self.metrics().count(Id::McpInvalid, [fault]);
     }
 
     /// A request was answered or cancelled.
-    pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
+    pub fn request_ended(&self, method: Method, outcome: Outcome) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        // No duration is recorded for a cancelled request, which has no answer, or for a subscription.
-        if outcome != Outcome::Cancelled && !method.is_subscription() {
-            self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
-        }
     }
 
     /// A call was accepted.
@@ -121,14 +97,8 @@ impl Events {
         let (call, tool) = (answer.call, clean(&answer.tool));
         let trace_id = answer.trace.as_deref().and_then(TraceContext::trace_id);
         tracing::info!(event = "call_answered", link = self.link(), %call, %tool, verdict, cause, millis, trace_id);
-        self.call_ended(&answer.tool, answer.verdict);
-        self.metrics().record(Id::ToolCallDuration, [verdict], answer.took.as_secs_f64());
-        self.metrics().record(Id::ToolCallDurationByProject, [], answer.took.as_secs_f64());
-    }
-
-    /// A result was rendered for the client.
-    pub fn result_rendered(&self, bytes: usize) {
-        self.metrics().record(Id::ToolResultBytes, [], as_f64(bytes));
+        self.metrics().count(Id::ToolCalls, [verdict, cause]);
+        self.metrics().record(Id::ToolCallDuration, [], answer.took.as_secs_f64());
     }
 
     /// A call was answered, but no open request was waiting for it, although the call was not cancelled. That breaks a promise.
@@ -141,14 +111,8 @@ impl Events {
         tracing::info!(event = "call_noted", link = self.link(), %call, tool = %clean(tool), verdict = verdict.label());
         // Calls with other verdicts were already counted when their clients were answered.
         if verdict == Verdict::Cancelled {
-            self.call_ended(tool, verdict);
+            self.metrics().count(Id::ToolCalls, [verdict.label(), ""]);
         }
-    }
-
-    fn call_ended(&self, tool: &str, verdict: Verdict) {
-        self.metrics().count(Id::ToolCalls, [verdict.label(), verdict.cause().unwrap_or("")]);
-        self.metrics().count_tool(tool, verdict.label());
-        self.metrics().count(Id::ToolCallsByProject, [verdict.label()]);
     }
 
     /// The tool list was read.
@@ -159,11 +123,6 @@ impl Events {
                 tracing::warn!(event = "tool_dropped", link = self.link(), tool = %clean(name), why = %clean(why), left_out);
             }
         }
-    }
-
-    /// These tools are now published to clients, under names that every client accepts.
-    pub fn tools_published<'a>(&self, names: impl Iterator<Item = &'a str>) {
-        self.metrics().tools_listed(names);
     }
 
     /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have the event

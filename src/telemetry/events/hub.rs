@@ -1,9 +1,11 @@
-//! The events between a session and the hub.
+//! The events between a session and the hub, and between a client and the hub over HTTP.
+
+use std::net::SocketAddr;
 
 use super::Events;
 use crate::protocol::hub::Reason;
 use crate::protocol::text::clean;
-use crate::telemetry::metrics::labels::NO_HELLO;
+use crate::telemetry::metrics::labels::{HttpRefusal, NO_HELLO};
 use crate::telemetry::metrics::{Id, as_f64};
 
 impl Events {
@@ -70,7 +72,6 @@ impl Events {
     /// An earlier hub sent this many calls and did not answer them. The hub looks for their outcomes.
     pub fn hub_recovering(&self, calls: usize) {
         tracing::warn!(event = "hub_recovering", calls);
-        self.metrics().add(Id::HubCallsTakenOver, [], calls as u64);
     }
 
     /// Earlier gateways of one client ended and left this many calls. The outcomes of `open` of them are looked for.
@@ -81,7 +82,6 @@ impl Events {
     /// A session was opened by this process, of this version.
     pub fn hub_session_opened(&self, pid: u32, version: &str) {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));
-        self.metrics().count(Id::HubSessionsOpened, []);
     }
 
     /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told nothing.
@@ -96,5 +96,24 @@ impl Events {
     /// The hub cannot accept connections for a moment.
     pub fn hub_cannot_accept(&self, why: &str) {
         tracing::warn!(event = "hub_cannot_accept", why = %clean(why));
+    }
+
+    // ---- MCP over HTTP: no line names a token, and none a URL, which may have the path of a project ----
+
+    /// MCP is served over HTTP at this address.
+    pub fn http_listening(&self, address: SocketAddr) {
+        tracing::info!(event = "http_listening", address = %address);
+    }
+
+    /// The service ended by a bug of ours and is restarted.
+    pub fn http_restarting(&self) {
+        tracing::error!(event = "http_restarting");
+    }
+
+    /// A request was refused before its message was read.
+    pub fn http_refused(&self, why: HttpRefusal) {
+        let reason: &'static str = why.into();
+        tracing::debug!(event = "http_refused", reason);
+        self.metrics().count(Id::HttpRefusals, [reason]);
     }
 }

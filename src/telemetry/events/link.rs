@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Events;
-use super::link_story::{LinkStory, Suspicion};
-use crate::fsm::bridge::{ConnectFailure, Event};
+use super::{Events, LinkStory, Suspicion};
+use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Availability, Cause, Loss, Return};
-use crate::protocol::dialect::{JournalOutcome, PushEvent};
+use crate::protocol::dialect::JournalOutcome;
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::text::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
-use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult, ReloadResult, Stray};
+use crate::telemetry::metrics::labels::{DialResult, ReloadResult};
 
 impl Events {
     fn story(&self) -> std::sync::MutexGuard<'_, LinkStory> {
@@ -23,11 +22,10 @@ impl Events {
     }
 
     /// The editor sent a reply that matches no open request of its connection.
-    pub fn reply_unmatched(&self, epoch: Epoch, stray: Stray, what: &str) {
+    pub fn reply_unmatched(&self, epoch: Epoch, what: &str) {
         if let Some(left_out) = self.0.strays.admit() {
             tracing::warn!(event = "reply_unmatched", link = self.link(), epoch = epoch.0, what = %clean(what), left_out);
         }
-        self.metrics().count(Id::Unmatched, [stray.into()]);
     }
 
     /// A survey found this project for the link, and another one or none before.
@@ -123,21 +121,6 @@ impl Events {
         }
     }
 
-    /// The bridge waits for `delay` before its next dial.
-    pub fn backing_off(&self, delay: Duration) {
-        *self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
-    }
-
-    /// The event `by` cut short the wait before a dial.
-    pub fn wait_cut_short(&self, by: &Event) {
-        let hint = match by {
-            Event::HintReceived(_) => Hint::Push,
-            Event::NewsArrived => Hint::InstanceRecord,
-            _ => Hint::User,
-        };
-        self.metrics().count(Id::BackoffShortcuts, [hint.into()]);
-    }
-
     /// The program that listens on the port is not a bridge of this dialect.
     pub fn wrong_peer(&self, port: u16, said: &str) {
         if let Some(left_out) = self.0.wrong_peers.admit() {
@@ -161,64 +144,29 @@ impl Events {
         if let Some(left_out) = self.0.bad_frames.admit() {
             tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what), left_out);
         }
-        self.metrics().count(Id::FrameErrors, [fault]);
-    }
-
-    /// Bytes came from the editor.
-    pub fn bytes_read(&self, count: usize) {
-        if self.counted() {
-            self.metrics().add(Id::Bytes, [Direction::Rx.into()], count as u64);
-            self.metrics().set(Id::LastMessage, [], seconds(self.now()));
-        }
     }
 
     /// The editor's journal reported the outcome of a call.
     pub fn outcome_told(&self, call: CallId, outcome: &JournalOutcome) {
         let outcome: &'static str = outcome.into();
         tracing::info!(event = "outcome_told", link = self.link(), %call, outcome);
-        self.metrics().count(Id::JournalOutcomes, [outcome]);
     }
 
-    /// The editor sent a heartbeat. `took`: the time since the question. `frame_age`: the age of the editor's last frame.
-    pub fn heartbeat_felt(&self, took: Duration, frame_age: Duration) {
+    /// The editor sent a heartbeat. `frame_age`: the age of its last frame.
+    pub fn heartbeat_felt(&self, frame_age: Duration) {
         if self.counted() {
-            self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
             self.metrics().set(Id::LastTick, [], seconds(self.now()) - frame_age.as_secs_f64());
         }
     }
 
-    /// A whole message was received from the editor.
-    pub fn frame_read(&self) {
-        self.metrics().count(Id::Frames, [Direction::Rx.into()]);
-    }
-
-    /// A message was written to the editor.
-    pub fn frame_written(&self, bytes: usize) {
-        self.metrics().count(Id::Frames, [Direction::Tx.into()]);
-        self.metrics().add(Id::Bytes, [Direction::Tx.into()], bytes as u64);
-    }
-
-    /// A push message was passed on.
-    pub fn push_passed_on(&self, what: PushEvent) {
-        self.metrics().count(Id::PushEvents, [what.into(), PushResult::Delivered.into()]);
-    }
-
-    /// A push message is unknown, or a push line is not a message.
-    pub fn push_rejected(&self, why: &str) {
+    /// A push message is not taken: it is unknown, no message at all, or beyond a limit.
+    pub fn push_ignored(&self, why: &str) {
         tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
-        self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Rejected.into()]);
     }
 
-    /// A push message or a push socket exceeded its limit and was dropped.
-    pub fn push_dropped(&self, what: PushEvent, why: &str) {
-        tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
-        self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
-    }
-
-    /// Push messages are known to be missing; they are counted as dropped.
+    /// Push messages are known to be missing.
     pub fn push_missed(&self, count: u64) {
         tracing::debug!(event = "push_missed", link = self.link(), count);
-        self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Dropped.into()]);
     }
 
     /// The push listener could not be bound.

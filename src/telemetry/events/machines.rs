@@ -10,7 +10,7 @@ use crate::limits::FLIGHT_LINE_STEPS;
 use crate::protocol::dialect::Companion;
 use crate::protocol::text::clean;
 use crate::telemetry::metrics::Id;
-use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult};
+use crate::telemetry::metrics::labels::Invariant;
 
 impl Events {
     /// A machine was started, for the first time or after its actor died.
@@ -24,11 +24,7 @@ impl Events {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to && !self.1.is_post {
-                self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
-                let lasted = self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
-                if let Some(lasted) = lasted {
-                    self.metrics().record(Id::FsmDwell, [M::NAME, from], lasted.as_secs_f64());
-                }
+                self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
             }
         }
         if out.unexpected {
@@ -62,21 +58,6 @@ impl Events {
             return;
         }
         tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
-        self.metrics().count(Id::ActorStarts, [actor]);
-    }
-
-    /// An actor runs from now on. Each such note is followed by one [`actor_down`](Self::actor_down).
-    pub fn actor_up(&self, actor: &'static str) {
-        if !self.1.is_post {
-            self.metrics().raise(Id::ActorUp, [actor], 1.0);
-        }
-    }
-
-    /// An actor has ended.
-    pub fn actor_down(&self, actor: &'static str) {
-        if !self.1.is_post {
-            self.metrics().raise(Id::ActorUp, [actor], -1.0);
-        }
     }
 
     /// An actor ended and is restarted.
@@ -84,11 +65,6 @@ impl Events {
         let reason: &'static str = reason.into();
         tracing::error!(event = "actor_restarting", link = self.link(), session = self.session(), actor, reason);
         self.metrics().count(Id::ActorRestarts, [actor, reason]);
-    }
-
-    /// An actor took the time `took` to handle a message.
-    pub fn message_handled(&self, actor: &'static str, took: Duration) {
-        self.metrics().record(Id::ActorHandle, [actor], took.as_secs_f64());
     }
 
     /// A supervisor gave up because its actors failed too often. The last steps of every machine are logged.
@@ -102,7 +78,6 @@ impl Events {
     pub fn rebuilding(&self, nth: usize, after: Duration) {
         let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
         tracing::error!(event = "tree_rebuilding", link = self.link(), session = self.session(), nth, after_ms);
-        self.metrics().count(Id::TreeRebuilds, []);
     }
 
     /// A promise was broken. The last steps of every machine are logged.
@@ -122,11 +97,6 @@ impl Events {
                 trace = timeline.line(FLIGHT_LINE_STEPS)
             );
         }
-    }
-
-    /// The exporter answered or refused a request.
-    pub fn scraped(&self, result: ScrapeResult) {
-        self.metrics().count(Id::Scrapes, [result.into()]);
     }
 
     /// The exporter cannot work, for the reason `what`.
@@ -173,9 +143,9 @@ impl Events {
         self.metrics().record(Id::RuntimeLag, [], lag.as_secs_f64());
     }
 
-    /// The wall clock jumped.
-    pub fn clock_jumped(&self, direction: ClockDirection) {
-        self.metrics().count(Id::ClockJumps, [direction.into()]);
+    /// The wall clock jumped by so many seconds: ahead if the machine slept or the clock was set, back if it was set.
+    pub fn clock_jumped(&self, seconds: f64) {
+        tracing::info!(event = "clock_jumped", seconds);
     }
 
     /// The gateway has started; `command` is the subcommand.
@@ -188,6 +158,5 @@ impl Events {
     pub fn ending(&self, why: ShutdownReason) {
         let reason: &'static str = why.into();
         tracing::info!(event = "gateway_ending", reason);
-        self.metrics().count(Id::Shutdowns, [reason]);
     }
 }

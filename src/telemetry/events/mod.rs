@@ -5,33 +5,32 @@
 //! its own `Events`, whose log lines name the link or session.
 
 mod calls;
-mod hand_overs;
-mod http;
 mod hub;
 mod link;
-mod link_story;
 mod machines;
 mod quota;
-mod sample;
 mod sampled;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
-use self::hand_overs::HandOvers;
-use self::link_story::LinkStory;
 use self::quota::Quota;
-pub use self::sample::{HubSample, LinkSample, Sample};
 use super::flight::{FlightRecorder, Timeline};
-use super::log_queue::LogCounts;
-use super::metrics::{Metrics, MetricsLevel};
+use super::metrics::Metrics;
 use crate::platform::host::Host;
 use crate::protocol::ids::{LinkId, SessionId};
+
+/// The fault that is a client's line with an id already in use, in addition to those of
+/// [`Fault`](crate::protocol::jsonrpc::Fault).
+pub const DUPLICATE_ID: &str = "duplicate_id";
+/// The fault that is a request beyond the largest number of open requests.
+pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
 
 /// The events of a gateway, a link or a session. Clones share their state. The default value records no metrics.
 #[derive(Clone)]
@@ -50,14 +49,33 @@ struct Part {
     story: Mutex<LinkStory>,
 }
 
+/// How strong the signs of a domain reload are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Suspicion {
+    /// No sign.
+    #[default]
+    None,
+    /// The connection ended while the editor's process was alive, and its package announces nothing.
+    Presumed,
+    /// The editor or its files reported a reload.
+    Told,
+}
+
+/// What the events of a link must remember from one event to the next.
+#[derive(Debug, Default)]
+struct LinkStory {
+    /// When the last greeted connection ended; `None` while a greeted connection is open, or before the first one.
+    lost: Option<Instant>,
+    /// How strong the signs are that the outage is a domain reload.
+    reload: Suspicion,
+    /// When the editor accepted the connection that was greeted last.
+    accepted: Option<Instant>,
+    /// When the editor accepted the first connection after a loss. Removed when the first call is sent on it.
+    back: Option<Instant>,
+}
+
 struct Inner {
     host: Option<Arc<dyn Host>>,
-    /// The last delay before a dial.
-    dial_delay: Mutex<Duration>,
-    session: Mutex<Option<super::metrics::labels::Row>>,
-    logs: OnceLock<LogCounts>,
-    /// The number of open streams over HTTP.
-    http_streams: AtomicUsize,
     /// Limits the log lines about messages of a peer, since the peer decides how many messages it sends.
     bad_lines: Quota,
     strays: Quota,
@@ -73,6 +91,70 @@ struct Inner {
     scraping: Mutex<()>,
 }
 
+/// How often work goes from one task to another: what a call and a reload cost beside the work itself. The counter is off unless a test
+/// turns it on.
+#[derive(Debug, Default)]
+struct HandOvers {
+    is_on: AtomicBool,
+    counts: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl HandOvers {
+    fn add(&self, to: &'static str) {
+        if self.is_on.load(Ordering::Relaxed) {
+            *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(to).or_default() += 1;
+        }
+    }
+
+    fn take(&self) -> BTreeMap<&'static str, u64> {
+        self.is_on.store(true, Ordering::Relaxed);
+        std::mem::take(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The values of a gateway that are read for one scrape. If there are several sessions, each of their values is a sum.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// Open requests of the clients.
+    pub requests_open: usize,
+    /// The open sessions, each with the label of its client.
+    pub sessions: Vec<&'static str>,
+    /// Lines in the queues to stdout.
+    pub stdout_queued: usize,
+    /// The links.
+    pub links: Vec<LinkSample>,
+    /// Calls that were answered a second time: a broken promise.
+    pub answered_twice: u64,
+    /// The number of events that a call did not expect in its state, by that state.
+    pub calls_undecided: BTreeMap<&'static str, u64>,
+    /// What only a hub has; `None` in any other gateway.
+    pub hub: Option<HubSample>,
+}
+
+/// The values of one link that are read for one scrape. Made by `Events::sample_of_link`.
+#[derive(Debug, Clone)]
+pub struct LinkSample {
+    /// The metrics of the link.
+    pub metrics: Metrics,
+    /// The state of the bridge machine.
+    pub bridge: &'static str,
+    /// Calls that are held.
+    pub held: usize,
+    /// Calls that were sent and not yet answered.
+    pub in_flight: usize,
+}
+
+/// The values of a hub that are read for one scrape.
+#[derive(Debug, Clone, Copy)]
+pub struct HubSample {
+    /// Open sessions.
+    pub sessions: usize,
+    /// Records that could not be written since the hub's start.
+    pub records_unwritten: u64,
+    /// Whether the last record could not be written.
+    pub records_failing: bool,
+}
+
 impl Default for Events {
     fn default() -> Self {
         Self::of(Metrics::default(), None)
@@ -86,20 +168,15 @@ impl std::fmt::Debug for Events {
 }
 
 impl Events {
-    /// Returns the events of a gateway on this machine. Metrics are recorded at this level, if one is given.
-    pub fn new(host: Arc<dyn Host>, counted: Option<MetricsLevel>) -> Self {
-        let metrics = counted.map(Metrics::recording).unwrap_or_default();
-        Self::of(metrics, Some(host))
+    /// Returns the events of a gateway on this machine. `counted`: whether metrics are recorded.
+    pub fn new(host: Arc<dyn Host>, counted: bool) -> Self {
+        Self::of(if counted { Metrics::recording() } else { Metrics::default() }, Some(host))
     }
 
     fn of(metrics: Metrics, host: Option<Arc<dyn Host>>) -> Self {
         let began = host.as_ref().map_or(SystemTime::UNIX_EPOCH, |host| host.now());
         let inner = Inner {
             host,
-            dial_delay: Mutex::default(),
-            session: Mutex::default(),
-            logs: OnceLock::new(),
-            http_streams: AtomicUsize::new(0),
             bad_lines: Quota::default(),
             strays: Quota::default(),
             bad_frames: Quota::default(),
@@ -170,12 +247,6 @@ impl Events {
     /// Returns a receiver that is notified of every transition of a machine.
     pub fn transitions(&self) -> watch::Receiver<()> {
         self.1.flight.subscribe()
-    }
-
-    /// Sets the counters of log lines, whose values a scrape shows.
-    pub fn watch_logs(&self, counts: LogCounts) {
-        // Set once, at the start of a process.
-        let _ = self.0.logs.set(counts);
     }
 
     fn metrics(&self) -> &Metrics {

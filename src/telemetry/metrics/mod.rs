@@ -3,12 +3,9 @@
 //! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds its series
 //! by a binary search over a few labels, without a lock, a hash or an allocation. Without `--metrics` nothing is recorded.
 
-mod edges;
-mod label_values;
 pub mod labels;
 pub mod table;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,9 +13,9 @@ use metrics::{Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 use self::labels::Row;
-pub use self::table::{BASIC, BY_PROJECT, Id, Kind, Metric, MetricsLevel, PREFIX, PROJECT, TABLE, Unit};
+pub use self::table::{BY_PROJECT, Id, Kind, Metric, PREFIX, PROJECT, TABLE, Unit};
+use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::limits::hub::METRIC_PROJECTS_MAX;
-use crate::limits::{LATE_SERIES_MAX, METRIC_TOOLS_MAX, PROJECT_LABEL_MAX_BYTES};
 
 static METADATA: Metadata<'static> = Metadata::new("holdfast", Level::INFO, None);
 
@@ -41,13 +38,9 @@ pub struct Metrics {
 }
 
 struct Recording {
-    level: MetricsLevel,
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     families: Families,
-    late: Mutex<BTreeMap<(usize, Row), Handle>>,
-    /// The tools that have their own series. The last entry is [`labels::OTHER`].
-    tools: Mutex<Vec<ToolSeries>>,
     projects: Mutex<Projects>,
 }
 
@@ -60,12 +53,6 @@ struct Projects {
     others: Option<Arc<Families>>,
 }
 
-/// The counters of one tool, by verdict.
-struct ToolSeries {
-    tool: String,
-    verdicts: Vec<(&'static str, metrics::Counter)>,
-}
-
 impl std::fmt::Debug for Metrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Metrics").field(&self.is_on()).finish()
@@ -73,8 +60,8 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Returns metrics that are recorded at this level. All of them are zero.
-    pub fn recording(level: MetricsLevel) -> Self {
+    /// Returns metrics that are recorded. All of them are zero.
+    pub fn recording() -> Self {
         let mut builder = PrometheusBuilder::new();
         for metric in TABLE {
             if let Kind::Histogram(bounds) = metric.kind {
@@ -94,17 +81,8 @@ impl Metrics {
                 Kind::Histogram(_) => recorder.describe_histogram(name, None, help),
             }
         }
-        let family = |id: &Id| {
-            let made = |row: Row| (row, register(&recorder, id.metric(), &row.map(str::to_owned), None));
-            let mut family: Vec<(Row, Handle)> = id.rows(level).into_iter().map(made).collect();
-            family.sort_by_key(|(row, _)| *row);
-            family
-        };
-        let families = <Id as strum::VariantArray>::VARIANTS.iter().map(family).collect();
-        let by_tool = Id::ToolCallsByTool.is_at(level);
-        let tools = Mutex::new(by_tool.then(|| tool_series(&recorder, labels::OTHER)).into_iter().collect());
-        let (late, projects) = (Mutex::default(), Mutex::default());
-        let recording = Recording { level, recorder, handle, families, late, tools, projects };
+        let families = families(&recorder, |id| id.metric().labels.rows(), None);
+        let recording = Recording { recorder, handle, families, projects: Mutex::default() };
         Self { recording: Some(Arc::new(recording)), own: None }
     }
 
@@ -124,18 +102,13 @@ impl Metrics {
             Some(own) => own,
             None if projects.named.len() < METRIC_PROJECTS_MAX => {
                 let label = projects.label_of(project);
-                let own = Arc::new(recording.of_project(&label));
+                let own = recording.of_project(&label);
                 projects.named.push((project.to_path_buf(), label, Arc::clone(&own)));
                 own
             }
-            None => Arc::clone(projects.others.get_or_insert_with(|| Arc::new(recording.of_project(labels::OTHER)))),
+            None => Arc::clone(projects.others.get_or_insert_with(|| recording.of_project(labels::OTHER))),
         };
         Self { recording: self.recording.clone(), own: Some(own) }
-    }
-
-    /// How much is recorded; `None` if nothing is.
-    pub fn level(&self) -> Option<MetricsLevel> {
-        self.recording.as_ref().map(|recording| recording.level)
     }
 
     /// Whether these are a project's.
@@ -157,7 +130,7 @@ impl Metrics {
 
     /// Raises a gauge.
     pub fn raise<const N: usize>(&self, id: Id, row: [&'static str; N], by: f64) {
-        if let Some(Handle::Gauge(gauge)) = self.find(id, labels::row(row)) {
+        if let Some(Handle::Gauge(gauge)) = self.find(id, row) {
             gauge.increment(by);
         }
     }
@@ -169,83 +142,44 @@ impl Metrics {
 
     /// Adds `by` to a counter.
     pub fn add<const N: usize>(&self, id: Id, row: [&'static str; N], by: u64) {
-        if let Some(Handle::Counter(counter)) = self.find(id, labels::row(row)) {
+        if let Some(Handle::Counter(counter)) = self.find(id, row) {
             counter.increment(by);
         }
     }
 
     /// Sets a counter to a total that is counted elsewhere.
     pub fn total<const N: usize>(&self, id: Id, row: [&'static str; N], total: u64) {
-        if let Some(Handle::Counter(counter)) = self.find(id, labels::row(row)) {
+        if let Some(Handle::Counter(counter)) = self.find(id, row) {
             counter.absolute(total);
         }
     }
 
     /// Sets a gauge.
     pub fn set<const N: usize>(&self, id: Id, row: [&'static str; N], value: f64) {
-        if let Some(Handle::Gauge(gauge)) = self.find(id, labels::row(row)) {
+        if let Some(Handle::Gauge(gauge)) = self.find(id, row) {
             gauge.set(value);
         }
     }
 
     /// Records a value in a histogram.
     pub fn record<const N: usize>(&self, id: Id, row: [&'static str; N], value: f64) {
-        if let Some(Handle::Histogram(histogram)) = self.find(id, labels::row(row)) {
+        if let Some(Handle::Histogram(histogram)) = self.find(id, row) {
             histogram.record(value);
         }
     }
 
-    fn find(&self, id: Id, row: Row) -> Option<&Handle> {
+    fn find<const N: usize>(&self, id: Id, values: [&'static str; N]) -> Option<&Handle> {
+        let mut row = Row::default();
+        for (place, value) in row.iter_mut().zip(values) {
+            *place = value;
+        }
         let own = self.own.as_ref().and_then(|own| find(own, id, &row));
         let found = own.or_else(|| find(&self.recording.as_ref()?.families, id, &row));
         debug_assert!(
-            found.is_some() || self.level() != Some(MetricsLevel::Full),
+            found.is_some() || !self.is_on(),
             "{id:?} has no series {row:?}: its labels are closed, in the table"
         );
         found
-    }
-
-    /// Sets a gauge whose label combinations are added when they first occur. A metric gets at most [`LATE_SERIES_MAX`] of them;
-    /// values for further ones are dropped.
-    pub fn set_late(&self, id: Id, row: Row, value: f64) {
-        let Some(recording) = self.recording.as_ref().filter(|recording| id.is_at(recording.level)) else { return };
-        let mut late = recording.late.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_this = late.keys().filter(|(family, _)| *family == id as usize).count();
-        let key = (id as usize, row);
-        if !late.contains_key(&key) && of_this >= LATE_SERIES_MAX {
-            return;
-        }
-        let made = || register(&recording.recorder, id.metric(), &row.map(str::to_owned), None);
-        if let Handle::Gauge(gauge) = late.entry(key).or_insert_with(made) {
-            gauge.set(value);
-        }
-    }
-
-    /// Creates series, set to zero, for each listed tool, up to [`METRIC_TOOLS_MAX`] tools in total.
-    pub fn tools_listed<'a>(&self, listed: impl Iterator<Item = &'a str>) {
-        let by_tool = |recording: &&Arc<Recording>| Id::ToolCallsByTool.is_at(recording.level);
-        let Some(recording) = self.recording.as_ref().filter(by_tool) else { return };
-        let mut tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        for tool in listed {
-            if tools.len() > METRIC_TOOLS_MAX {
-                break;
-            }
-            if !tools.iter().any(|known| known.tool == tool) {
-                let at = tools.len().saturating_sub(1);
-                tools.insert(at, tool_series(&recording.recorder, tool));
-            }
-        }
-    }
-
-    /// Counts a call of a tool. A tool without its own series is counted under [`labels::OTHER`].
-    pub fn count_tool(&self, tool: &str, verdict: &'static str) {
-        let Some(recording) = &self.recording else { return };
-        let tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = tools.iter().find(|known| known.tool == tool).or_else(|| tools.last());
-        let counter = found.and_then(|series| series.verdicts.iter().find(|(known, _)| *known == verdict));
-        if let Some((_, counter)) = counter {
-            counter.increment(1);
-        }
     }
 
     /// Renders all series in the text format of Prometheus. Empty if nothing is recorded.
@@ -263,8 +197,8 @@ impl Metrics {
     /// Sets the labels of this build, which the table cannot know.
     pub fn set_build(&self, version: &str, revision: &str, protocol: &str) {
         let Some(recording) = &self.recording else { return };
-        let row = [version, revision, protocol].map(str::to_owned);
-        if let Handle::Gauge(gauge) = register(&recording.recorder, Id::BuildInfo.metric(), &row, None) {
+        if let Handle::Gauge(gauge) = register(&recording.recorder, Id::BuildInfo, &[version, revision, protocol], None)
+        {
             gauge.set(1.0);
         }
     }
@@ -276,16 +210,20 @@ fn find<'a>(families: &'a Families, id: Id, row: &Row) -> Option<&'a Handle> {
     family.get(at).map(|(_, handle)| handle)
 }
 
+/// Registers the series of each metric that `rows` names, for a project if one is given.
+fn families(recorder: &PrometheusRecorder, rows: fn(Id) -> Vec<Row>, project: Option<&str>) -> Families {
+    let family = |id: &Id| {
+        let made = |row: Row| (row, register(recorder, *id, &row, project));
+        let mut family: Vec<(Row, Handle)> = rows(*id).into_iter().map(made).collect();
+        family.sort_by_key(|(row, _)| *row);
+        family
+    };
+    <Id as strum::VariantArray>::VARIANTS.iter().map(family).collect()
+}
+
 impl Recording {
-    /// Registers the series of a project.
-    fn of_project(&self, label: &str) -> Families {
-        let series = |id: &Id| {
-            let made = |row: Row| (row, register(&self.recorder, id.metric(), &row.map(str::to_owned), Some(label)));
-            let mut family: Vec<(Row, Handle)> = id.rows_of_project(self.level).into_iter().map(made).collect();
-            family.sort_by_key(|(row, _)| *row);
-            family
-        };
-        <Id as strum::VariantArray>::VARIANTS.iter().map(series).collect()
+    fn of_project(&self, label: &str) -> Arc<Families> {
+        Arc::new(families(&self.recorder, Id::rows_of_project, Some(label)))
     }
 }
 
@@ -316,22 +254,13 @@ pub fn project_label(name: &str) -> String {
     label
 }
 
-fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> ToolSeries {
-    let counter = |verdict: &'static str| {
-        let row = [tool.to_owned(), verdict.to_owned(), String::new()];
-        match register(recorder, Id::ToolCallsByTool.metric(), &row, None) {
-            Handle::Counter(counter) => Some((verdict, counter)),
-            Handle::Gauge(_) | Handle::Histogram(_) => None,
-        }
-    };
-    ToolSeries { tool: tool.to_owned(), verdicts: labels::verdicts().into_iter().filter_map(counter).collect() }
-}
-
-fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3], project: Option<&str>) -> Handle {
-    let names = metric.labels.names();
-    let mut labels: Vec<Label> =
-        names.into_iter().zip(row).map(|(name, value)| Label::new(name, value.clone())).collect();
-    labels.extend(project.map(|project| Label::new(PROJECT, project.to_owned())));
+fn register(recorder: &PrometheusRecorder, id: Id, row: &[&str], project: Option<&str>) -> Handle {
+    let metric = id.metric();
+    let own = metric.labels.names().into_iter().zip(row.iter().copied());
+    let labels: Vec<Label> = own
+        .chain(project.map(|project| (PROJECT, project)))
+        .map(|(name, value)| Label::new(name, value.to_owned()))
+        .collect();
     let key = Key::from_parts(metric.full_name(), labels);
     match metric.kind {
         Kind::Counter => Handle::Counter(recorder.register_counter(&key, &METADATA)),

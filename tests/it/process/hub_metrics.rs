@@ -66,17 +66,15 @@ fn say_nonsense(room: &Room) -> String {
 }
 
 #[test]
-fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that_it_took_over() {
+fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_call_that_was_lost() {
     let room = Room::new();
     let mut unity = Unity::of_project(&room, &["--quiet"]);
     let mut first = Hub::start(&room);
-    first.shows(&["holdfast_hub_starts 1", "holdfast_hub_sessions 0", "holdfast_hub_sessions_opened_total 0"]);
+    first.shows(&["holdfast_hub_starts 1", "holdfast_hub_sessions 0"]);
     let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
     client.echoes();
     first.shows(&[
         "holdfast_hub_sessions 1",
-        "holdfast_hub_sessions_opened_total 1",
-        "holdfast_hub_calls_taken_over_total 0",
         "holdfast_hub_records_unwritten_total 0",
         "holdfast_hub_records_failing 0",
     ]);
@@ -86,20 +84,20 @@ fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that
     let mut other = Client::open(&room, &["--project", &towers.display().to_string()]);
     other.echoes();
     other.echoes();
-    let name = room.project().file_name().expect("a name").to_string_lossy().into_owned();
-    for (project, calls) in [(name.as_str(), 1), ("Tower", 2)] {
+    let editor = room.project().file_name().expect("a name").to_string_lossy().into_owned();
+    for (project, calls) in [(editor.as_str(), 1), ("Tower", 2)] {
         first.shows(&[
-            &format!("holdfast_tool_calls_by_project_total{{verdict=\"ok\",project=\"{project}\"}} {calls}"),
-            &format!("holdfast_tool_call_duration_by_project_seconds_count{{project=\"{project}\"}} {calls}"),
+            &format!("holdfast_tool_calls_total{{verdict=\"ok\",cause=\"\",project=\"{project}\"}} {calls}"),
+            &format!("holdfast_tool_call_duration_seconds_count{{project=\"{project}\"}} {calls}"),
             &format!("holdfast_fsm_state{{machine=\"bridge\",state=\"ready\",project=\"{project}\"}} 1"),
-            &format!("holdfast_unity_connection_epoch{{project=\"{project}\"}} 1"),
+            &format!("holdfast_unity_disconnects_total{{reason=\"quit\",project=\"{project}\"}} 0"),
         ]);
     }
     tower.order("quit");
     first.shows(&[
         "holdfast_fsm_state{machine=\"bridge\",state=\"ready\",project=\"Tower\"} 0",
-        "holdfast_unity_connection_epoch{project=\"Tower\"} 0",
-        &format!("holdfast_fsm_state{{machine=\"bridge\",state=\"ready\",project=\"{name}\"}} 1"),
+        "holdfast_unity_disconnects_total{reason=\"quit\",project=\"Tower\"} 1",
+        &format!("holdfast_fsm_state{{machine=\"bridge\",state=\"ready\",project=\"{editor}\"}} 1"),
     ]);
     other.close(&room);
     first.shows(&["holdfast_hub_sessions 1"]);
@@ -122,14 +120,14 @@ fn a_hub_shows_its_sessions_and_its_successor_shows_the_start_and_the_calls_that
     assert!(name.is_string() && second.name(&room) == name, "{name}");
     second.shows(&[
         "holdfast_hub_starts 2",
-        "holdfast_hub_calls_taken_over_total 1",
         "holdfast_hub_sessions 1",
-        "holdfast_hub_sessions_opened_total 1",
         "holdfast_hub_sessions_refused_total{reason=\"bad_hello\"} 0",
     ]);
     unity.order("release");
     // This editor has no journal that would know what became of the call.
     assert_eq!((client.answer(id).verdict(), room.runs("held")), (Verdict::Unknown, 1));
     client.close(&room);
-    second.shows(&["holdfast_hub_sessions 0", "holdfast_hub_sessions_opened_total 1"]);
+    let lost =
+        format!("holdfast_tool_calls_total{{verdict=\"outcome_unknown\",cause=\"hub_ended\",project=\"{editor}\"}} 1");
+    second.shows(&["holdfast_hub_sessions 0", &lost]);
 }

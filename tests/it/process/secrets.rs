@@ -99,8 +99,13 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     let target = target(&room, &client);
     plant(&mut client, &mut unity, &proxy);
     // Waits until all calls have been counted.
-    let counted = |line: &str| fetch(&target, "/metrics").lines().any(|known| known == line);
-    until("the counts", || counted("holdfast_tool_calls_by_tool_total{tool=\"count\",verdict=\"outcome_unknown\"} 3"));
+    let unknown = || {
+        let page = fetch(&target, "/metrics");
+        let lost =
+            page.lines().filter_map(|line| line.strip_prefix("holdfast_tool_calls_total{verdict=\"outcome_unknown\""));
+        lost.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u32>().ok()).sum::<u32>()
+    };
+    until("the counts", || unknown() == 3);
     let told: Value = serde_json::from_str(&fetch(&target, "/status.json")).expect("a status");
     assert_eq!(told["project"], project.as_str(), "{told}");
     seek(&room, &client, Some(&target));

@@ -236,7 +236,9 @@ async fn the_flag_for_metrics_is_added_to_an_entry_and_the_rest_of_it_stays() {
         let file = case.project.map_or_else(|| place.path(case.file), |file| project.join(file));
         let entry = || case.entry(&read(case.file, &fs::read(&file).expect("there"))).cloned();
         let before = entry().expect("an entry");
-        for (flag, expected) in [("--metrics", "--metrics"), ("--metrics=basic", "--metrics=basic")] {
+        for (flag, expected) in
+            [("--metrics=127.0.0.1:9464", "--metrics=127.0.0.1:9464"), ("--metrics=basic", "--metrics")]
+        {
             let mut words = vec!["setup", case.client, flag];
             if case.project.is_some() {
                 words.extend(["--project", text(&project)]);
@@ -254,7 +256,7 @@ async fn the_flag_for_metrics_is_added_to_an_entry_and_the_rest_of_it_stays() {
         }
     }
     let bad = Place::new().run(["setup", "cursor", "--metrics=loud"]).await;
-    assert!(bad.code == Some(2) && bad.err.contains("basic"), "{bad:?}");
+    assert!(bad.code == Some(2) && bad.err.contains("such as 127.0.0.1:9464"), "{bad:?}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ pub mod scrape;
 
 pub use holdfast_testkit::{host, net, sabotage};
 
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
@@ -178,6 +178,37 @@ pub fn quiet_sabotage() {
 pub fn ask_every_log() {
     static LOGS: OnceLock<[tracing::Dispatch; 2]> = OnceLock::new();
     LOGS.get_or_init(|| [(); 2].map(|()| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new())));
+}
+
+/// The log of a test: each event with its fields, as text.
+#[derive(Clone, Default)]
+pub struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    /// Begins a log of what happens on this thread, until the guard is dropped.
+    pub fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        use tracing_subscriber::layer::SubscriberExt as _;
+        ask_every_log();
+        let log = Self::default();
+        let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
+        (log, guard)
+    }
+
+    /// Returns the events of this name.
+    pub fn of(&self, event: &str) -> Vec<String> {
+        let start = format!("event=\"{event}\" ");
+        self.0.lock().unwrap().iter().filter(|line| line.starts_with(&start)).cloned().collect()
+    }
+}
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Log {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        let mut line = String::new();
+        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            line.push_str(&format!("{}={value:?} ", field.name()));
+        });
+        self.0.lock().unwrap().push(line);
+    }
 }
 
 /// Tolerance for the times that the gateway promises.
