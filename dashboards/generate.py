@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes grafana/*.json from panels.py, metrics.json and the machines' charts. With --check it writes nothing and fails if a file is stale.
+"""Writes the dashboard in grafana/ from panels.py and the machines' charts. With --check it writes nothing and fails if it is stale.
 
 Needs nothing but Python 3. The panels stand in panels.py; this file knows what Grafana wants around them.
 """
@@ -12,22 +12,8 @@ from pathlib import Path
 import panels
 
 HERE = Path(__file__).resolve().parent
-METRICS = json.loads((HERE / "metrics.json").read_text())
 CARGO = (HERE.parent / "Cargo.toml").read_text()
 RUNBOOKS = re.search(r'^repository = "(.+)"$', CARGO, re.M).group(1) + "/blob/main/docs/runbooks/"
-
-
-
-def machines():
-    """Machine -> state -> number. `holdfast_fsm_state_code` counts in the order of the machine's chart, from 0."""
-    out = {}
-    for chart in sorted((HERE.parent / "src" / "fsm" / "charts").glob("*.md")):
-        names = re.findall(r"^## (\w+)", chart.read_text(), re.M)
-        out[chart.stem] = {name: number for number, name in enumerate(names)}
-    return out
-
-
-MACHINES = machines()
 
 # The schema of Grafana 11. Newer versions read it and migrate it in memory.
 SCHEMA_VERSION = 39
@@ -40,36 +26,16 @@ def expression(short):
     return short.replace("$f", FILTER).replace("[$i]", "[$__rate_interval]")
 
 
-def value_mapping(numbers, colours):
-    """Number -> name and colour."""
+def state_override(machine):
+    """Number -> name and colour of a machine's states. The legend of its series ends in its name."""
     options = {
-        str(number): {"text": name, "color": colours[name], "index": index}
-        for index, (name, number) in enumerate(sorted(numbers.items(), key=lambda pair: pair[1]))
+        str(number): {"text": name, "color": panels.STATE_COLOURS[name], "index": number}
+        for name, number in panels.MACHINES[machine].items()
     }
-    return [{"type": "value", "options": options}]
-
-
-def state_overrides():
-    """One mapping per machine: the legend of a state's series ends in its machine."""
-    return [
-        {
-            "matcher": {"id": "byRegexp", "options": f"/(^| ){machine}$/"},
-            "properties": [{"id": "mappings", "value": value_mapping(states, panels.STATE_COLOURS)}],
-        }
-        for machine, states in MACHINES.items()
-        if machine in metric("holdfast_fsm_state_code")["labels"]["machine"]
-    ]
-
-
-def needs_full(series):
-    """Whether --metrics=basic lacks this series. Only the machine `bridge` is there at that level."""
-    names = {entry["name"]: entry["basic"] for entry in METRICS["metrics"]}
-    base = re.sub(r"_(?:bucket|sum|count)$", "", series)
-    return not names.get(series, names.get(base, True))
-
-
-def metric(name):
-    return next(entry for entry in METRICS["metrics"] if entry["name"] == name)
+    return {
+        "matcher": {"id": "byRegexp", "options": f"/(^| ){machine}$/"},
+        "properties": [{"id": "mappings", "value": [{"type": "value", "options": options}]}],
+    }
 
 
 def thresholds(steps):
@@ -96,9 +62,6 @@ def defaults(panel):
     for key in ("min", "max", "decimals", "noValue"):
         if key in panel:
             field[key] = panel[key]
-    if "values" in panel:
-        names, colours = panel["values"]
-        field["mappings"] = value_mapping(names, colours)
     return field
 
 
@@ -158,9 +121,6 @@ def targets(panel):
 
 def render(panel, number, at):
     text = panel["text"]
-    shown = " ".join(target["expr"] for target in targets(panel)) if panel["type"] != "row" else ""
-    if any(needs_full(name) for name in re.findall(r"\b(?:holdfast|process)_[a-z0-9_]+", shown)):
-        text += " Needs full metrics: with --metrics=basic it stays empty, or shows less."
     if "runbook" in panel:
         text += f"\n\nRunbook: [{panel['runbook']}]({RUNBOOKS}{panel['runbook']}.md)"
     if panel["type"] == "row":
@@ -173,11 +133,9 @@ def render(panel, number, at):
         "gridPos": at,
         "datasource": DATASOURCE,
         "targets": targets(panel),
-        "fieldConfig": {"defaults": defaults(panel), "overrides": list(panel.get("overrides", []))},
+        "fieldConfig": {"defaults": defaults(panel), "overrides": [state_override(one) for one in panel.get("machines", [])]},
         "options": json.loads(json.dumps(OPTIONS[panel["type"]])),
     }
-    if panel.get("states"):
-        out["fieldConfig"]["overrides"] += state_overrides()
     if panel["type"] == "state-timeline":
         # A step finer than the scrape shows nothing more. Without a least step, the edges move with the width of the window.
         out["interval"] = "15s"
@@ -238,11 +196,11 @@ def annotation(name, colour, short, title, text, at_value=False):
     }
 
 
-def dashboard(name, title, description, declared):
+def dashboard():
     return {
-        "uid": f"holdfast-{name}",
-        "title": f"holdfast / {title}",
-        "description": description,
+        "uid": f"holdfast-{panels.NAME}",
+        "title": f"holdfast / {panels.TITLE}",
+        "description": panels.DESCRIPTION,
         "tags": ["gateway", "holdfast"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,
@@ -253,20 +211,6 @@ def dashboard(name, title, description, declared):
         "timepicker": {},
         "refresh": "30s",
         "weekStart": "",
-        "links": [
-            {
-                "title": "holdfast",
-                "type": "dashboards",
-                "tags": ["holdfast"],
-                "asDropdown": False,
-                "includeVars": True,
-                "keepTime": True,
-                "targetBlank": False,
-                "icon": "external link",
-                "tooltip": "",
-                "url": "",
-            }
-        ],
         "templating": {
             "list": [
                 {
@@ -288,30 +232,35 @@ def dashboard(name, title, description, declared):
             ]
         },
         "annotations": {"list": [annotation(*declared) for declared in panels.ANNOTATIONS]},
-        "panels": place(declared),
+        "panels": place(panels.PANELS),
     }
 
 
-def files():
-    """Path -> text of every dashboard."""
-    return {
-        HERE / "grafana" / f"{name}.json": json.dumps(dashboard(name, *rest), indent=2, ensure_ascii=False) + "\n"
-        for name, *rest in panels.DASHBOARDS
-    }
+FILE = HERE / "grafana" / f"{panels.NAME}.json"
+
+
+def written(value, indent=0):
+    """JSON in which what fits stays on one line."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) + indent <= 120 or not isinstance(value, (dict, list)):
+        return text
+    inner = " " * (indent + 2)
+    if isinstance(value, list):
+        parts, (begin, end) = [written(one, indent + 2) for one in value], "[]"
+    else:
+        parts, (begin, end) = [f"{json.dumps(key)}: {written(one, indent + 2)}" for key, one in value.items()], "{}"
+    return f"{begin}\n{inner}" + f",\n{inner}".join(parts) + f"\n{' ' * indent}{end}"
 
 
 def main():
-    wanted = files()
+    text = written(dashboard()) + "\n"
     if "--check" not in sys.argv[1:]:
-        for path, text in wanted.items():
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
+        FILE.write_text(text)
         return 0
-    stale = [path.name for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    stale += [path.name for path in (HERE / "grafana").glob("*.json") if path not in wanted]
-    for name in stale:
-        print(f"dashboards/grafana/{name} is not what generate.py writes; run python3 dashboards/generate.py")
-    return 1 if stale else 0
+    if FILE.exists() and FILE.read_text() == text:
+        return 0
+    print(f"dashboards/grafana/{FILE.name} is not what generate.py writes; run python3 dashboards/generate.py")
+    return 1
 
 
 if __name__ == "__main__":

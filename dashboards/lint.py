@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks dashboards, rules and runbooks against metrics.json and against the rules of Grafana's dashboard linter.
+"""Checks the dashboard, rules and runbooks against metrics.json and against the rules of Grafana's dashboard linter.
 
     lint.py               lints what is committed
-    lint.py --promql FILE writes every dashboard expression as a recording rule, for `promtool check rules`
+    lint.py --promql FILE writes every expression of the dashboard as a recording rule, for `promtool check rules`
 
 A finding is "where: rule: what". An exception stands in EXCLUDED with its reason; one that excuses nothing is a finding too.
 """
@@ -22,8 +22,6 @@ RUNBOOK_FOLDER = HERE.parent / "docs" / "runbooks"
 EXCLUDED = {
     ("target-rate-interval", "Broken promises"): "a total over the time shown",
     ("target-rate-interval", "Definitive answers"): "a ratio over the time shown",
-    ("target-rate-interval", "Tools"): "totals over the time shown",
-    ("target-counter-agg", "Calls taken over"): "counted before the first scrape, so that Prometheus sees no increase",
     ("target-instance", "Alerts firing"): "some alerts are about a job and have no instance",
     ("target-instance", "Alerts"): "some alerts are about a job and have no instance",
 }
@@ -42,7 +40,7 @@ class Contract:
     """What metrics.json promises."""
 
     def __init__(self, document):
-        self.machines = document.get("machines", generate.MACHINES)
+        self.machines = document.get("machines", panels.MACHINES)
         self.metrics = {entry["name"]: entry for entry in document["metrics"]}
 
     def find(self, series):
@@ -157,8 +155,6 @@ def of_dashboard(board, contract):
             yield "", "dashboard", f"{key} belongs to one Grafana, not into a file"
     if not re.fullmatch(r"holdfast-[a-z-]{1,31}", board.get("uid", "")) or "holdfast" not in board.get("tags", []):
         yield "", "dashboard", "a stable uid and the tag holdfast are needed"
-    if not any(link.get("type") == "dashboards" and "holdfast" in link.get("tags", []) for link in board.get("links", [])):
-        yield "", "dashboard", "no links to the other dashboards"
     variables = {one["name"]: one for one in board.get("templating", {}).get("list", [])}
     source = variables.get("datasource", {})
     if (source.get("type"), source.get("query"), source.get("label")) != ("datasource", "prometheus", "Data source"):
@@ -187,8 +183,8 @@ def of_dashboard(board, contract):
 
 
 def of_states(panel, contract):
-    """Names and numbers of states are those of metrics.json, and red is for the bad ones."""
-    if not any("holdfast_fsm_state_code" in target["expr"] for target in panel.get("targets", [])):
+    """Names and numbers of states are those of the charts, in the mapping as in the expression, and red is for the bad ones."""
+    if not any("holdfast_fsm_state{" in target["expr"] for target in panel.get("targets", [])) or panel["type"] != "state-timeline":
         return
     shown = {}
     for override in panel["fieldConfig"]["overrides"]:
@@ -198,21 +194,20 @@ def of_states(panel, contract):
         for one in options.values():
             if one["color"] != panels.STATE_COLOURS[one["text"]]:
                 yield "states", f"{one['text']} has another colour elsewhere"
-    for machine in contract.metrics["holdfast_fsm_state_code"]["labels"]["machine"]:
-        if shown.get(machine) != contract.machines[machine]:
-            yield "states", f"the names or numbers of {machine} are not those of metrics.json"
+    for target in panel["targets"]:
+        pairs = re.findall(r'machine="(\w+)", state="(\w+)", project!="other"\} \* (\d+)', target["expr"])
+        machine = pairs[0][0] if pairs else ""
+        numbered = {state: int(number) for _, state, number in pairs}
+        if not numbered or shown.get(machine) != contract.machines[machine] or numbered != contract.machines[machine]:
+            yield "states", f"the names or numbers of {machine} are not those of its chart"
 
 
-def of_coverage(boards, contract):
-    """Every metric is shown or excused; no excuse outlives its reason."""
-    text = json.dumps(boards)
-    shown = {contract.find(name)["name"] for name in OURS.findall(text) if contract.find(name)}
+def of_coverage(board, contract):
+    """Every metric is on the dashboard, and every state has a colour."""
+    shown = {contract.find(name)["name"] for name in OURS.findall(json.dumps(board)) if contract.find(name)}
     for name in contract.metrics:
-        if name not in shown and name not in panels.NOT_SHOWN:
-            yield "coverage", f"{name} stands on no dashboard and has no excuse in NOT_SHOWN"
-    for name in panels.NOT_SHOWN:
-        if name in shown or name not in contract.metrics:
-            yield "coverage", f"{name} needs no excuse any more"
+        if name not in shown:
+            yield "coverage", f"{name} is not on the dashboard"
     unknown = {state for states in contract.machines.values() for state in states} ^ set(panels.STATE_COLOURS)
     yield from (("states", f"{state} has no colour, or is no state") for state in sorted(unknown))
 
@@ -246,70 +241,44 @@ def of_rules(texts, contract, runbooks):
         yield book, "runbook", "no alert leads to this runbook"
 
 
-def level_of(expressions, texts):
-    """Whether --metrics=basic has every series that these expressions need, recorded ones included."""
-    recorded = dict(re.findall(r"^\s*- record: (\S+)$(.*?)(?=^\s*- record: |\Z)", texts["recording.yaml"], re.M | re.S))
-    left, names = [expressions], set()
-    while left:
-        text = re.sub(r"^\s*#.*$", "", left.pop(), flags=re.M)
-        names |= set(OURS.findall(re.sub(r"\bjob:[\w:]+", "", text)))
-        found = [rule for rule in re.findall(r"\bjob:[\w:]+", text) if rule in recorded]
-        left += [recorded.pop(rule) for rule in dict.fromkeys(found)]
-    return "full" if any(generate.needs_full(name) for name in names) else "basic"
-
-
-def of_levels(texts, readme):
-    """The README says for each alert whether it needs full metrics."""
-    said = dict(re.findall(r"^\| `(Holdfast\w+)` \| (\w+) \|$", readme, re.M))
-    alerts = re.findall(r"^\s*- alert: (\S+)$(.*?)^\s*labels:", texts["alerts.yaml"], re.M | re.S)
-    for alert, body in alerts:
-        level = level_of(body, texts)
-        if said.pop(alert, None) != level:
-            yield alert, "level", f"the README does not say that it needs {level} metrics"
-    yield from ((alert, "level", "the README names an alert that is none") for alert in said)
-
-
-def findings(boards, contract, rules, runbooks):
+def findings(board, contract, rules, runbooks):
     """Everything that is wrong, as (where, rule, what)."""
     used, out = set(), []
-    for board in boards:
-        for title, rule, what in of_dashboard(board, contract):
-            if (rule, title) in EXCLUDED:
-                used.add((rule, title))
-            else:
-                out.append((f"{board.get('uid')} / {title}", rule, what))
+    for title, rule, what in of_dashboard(board, contract):
+        if (rule, title) in EXCLUDED:
+            used.add((rule, title))
+        else:
+            out.append((title or "the dashboard", rule, what))
     out += [("exclusions", rule, f"excuses nothing: {title}") for rule, title in EXCLUDED if (rule, title) not in used]
-    out += [("dashboards", *found) for found in of_coverage(boards, contract)]
+    out += [("the dashboard", *found) for found in of_coverage(board, contract)]
     out += list(of_rules(rules, contract, runbooks))
-    out += list(of_levels(rules, (HERE / "README.md").read_text()))
     return out
 
 
 def committed():
-    boards = [json.loads(path.read_text()) for path in sorted((HERE / "grafana").glob("*.json"))]
     rules = {path.name: path.read_text() for path in sorted((HERE / "prometheus").glob("*.yaml"))}
     runbooks = {path.stem for path in RUNBOOK_FOLDER.glob("*.md")} - {"README"}
-    return boards, json.loads((HERE / "metrics.json").read_text()), rules, runbooks
+    return json.loads(generate.FILE.read_text()), json.loads((HERE / "metrics.json").read_text()), rules, runbooks
 
 
 def as_rules():
     """Every expression with its variables filled in, so that promtool parses real PromQL."""
     out = []
-    for board in committed()[0]:
-        holders = [target for one in board["panels"] for target in one.get("targets", [])] + board["annotations"]["list"]
-        for number, holder in enumerate(holders):
-            expr = holder["expr"].replace("$__rate_interval", "1m").replace("$__range", "1h")
-            expr = expr.replace("$job", ".+").replace("$instance", ".+")
-            out.append({"record": f"lint:{board['uid'].replace('-', '_')}:{number}", "expr": expr})
-    return {"groups": [{"name": "dashboards", "rules": out}]}
+    board = committed()[0]
+    holders = [target for one in board["panels"] for target in one.get("targets", [])] + board["annotations"]["list"]
+    for number, holder in enumerate(holders):
+        expr = holder["expr"].replace("$__rate_interval", "1m").replace("$__range", "1h")
+        expr = expr.replace("$job", ".+").replace("$instance", ".+")
+        out.append({"record": f"lint:dashboard:{number}", "expr": expr})
+    return {"groups": [{"name": "dashboard", "rules": out}]}
 
 
 def main(arguments):
     if arguments[:1] == ["--promql"]:
         Path(arguments[1]).write_text(json.dumps(as_rules(), indent=1))
         return 0
-    boards, metrics, rules, runbooks = committed()
-    found = findings(boards, Contract(metrics), rules, runbooks)
+    board, metrics, rules, runbooks = committed()
+    found = findings(board, Contract(metrics), rules, runbooks)
     for where, rule, what in found:
         print(f"{where}: {rule}: {what}")
     return 1 if found else 0

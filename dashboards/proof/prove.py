@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dashboards, rules and alerts against a real Prometheus that scrapes real gateways through a session full of faults.
+"""Dashboard, rules and alerts against a real Prometheus that scrapes real gateways through a session full of faults.
 
     HOLDFAST_BIN=target/debug/holdfast dashboards/proof/prove.py
 
@@ -34,7 +34,7 @@ SELECTOR = re.compile(r"\b((?:holdfast|process)_[a-z0-9_]+|job:[\w:]+)\b\s*(\{[^
 class Proof:
     def __init__(self, session):
         self.session, self.prometheus = session, session.prometheus
-        self.boards, self.metrics, self.rules, _ = lint.committed()
+        self.board, self.metrics, self.rules, _ = lint.committed()
         self.contract = lint.Contract(self.metrics)
         self.window = f"{math.ceil(session.ended - session.began) + 5}s"
         self.faults = []
@@ -45,13 +45,12 @@ class Proof:
     # ---- expressions
 
     def panels(self):
-        """(where, expression) of everything on the dashboards, variables still in it."""
-        for board in self.boards:
-            for panel in board["panels"]:
-                for target in panel.get("targets", []):
-                    yield f"{board['title']} / {panel['title']} {target['refId']}", target["expr"]
-            for annotation in board["annotations"]["list"]:
-                yield f"{board['title']} / {annotation['name']}", annotation["expr"]
+        """(where, expression) of everything on the dashboard, variables still in it."""
+        for panel in self.board["panels"]:
+            for target in panel.get("targets", []):
+                yield f"{panel['title']} {target['refId']}", target["expr"]
+        for annotation in self.board["annotations"]["list"]:
+            yield annotation["name"], annotation["expr"]
 
     def as_grafana(self, expression, instance):
         """What Grafana puts in: a scrape interval of 1 s gives a rate interval of four scrapes."""
@@ -72,23 +71,22 @@ class Proof:
             self.fault(where, ("only NaN: " if over_time else "no data: ") + expression)
         if may_be_empty is not None and numbers:
             self.fault(where, f"has data, so its excuse ({may_be_empty}) is wrong: {expression}")
-        if may_be_empty is None and not now and where.rsplit(" / ", 1)[-1] not in expected.QUIET_AT_THE_END:
+        if may_be_empty is None and not now and where not in expected.QUIET_AT_THE_END:
             self.fault(where, f"no data at the end: {expression}")
 
     def every_panel(self):
         count = 0
         for where, expression in self.panels():
             count += 1
-            title = where.rsplit(" / ", 1)[-1]
-            for instance in (".+", expected.ELSEWHERE.get(title, PROJECT)):
-                self.runs(where, self.as_grafana(expression, instance), expected.EMPTY.get(title))
-        for variable in self.boards[0]["templating"]["list"][1:]:
+            for instance in (".+", expected.ELSEWHERE.get(where, PROJECT)):
+                self.runs(where, self.as_grafana(expression, instance), expected.EMPTY.get(where))
+        for variable in self.board["templating"]["list"][1:]:
             match, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"]).groups()
             success, values = self.prometheus.get(f"label/{label}/values", **{"match[]": self.as_grafana(match, ".+")})
             wanted = {"job": {"holdfast"}}.get(label)
             if not success or not values or (wanted and set(values) != wanted):
                 self.fault(f"variable {label}", values)
-        return f"{count} expressions of {len(self.boards)} dashboards, for all and for one project, instant and over time"
+        return f"{count} expressions of the dashboard, for all and for one project, instant and over time"
 
     def every_rule(self):
         success, data = self.prometheus.get("rules")
@@ -127,8 +125,8 @@ class Proof:
         for _, expression in self.panels():
             selectors |= {(series, inside) for series, inside in SELECTOR.findall(self.as_grafana(expression, ".+"))}
         for series, inside in sorted(selectors):
-            self.has_series("a dashboard", series, inside)
-        return f"{len(selectors)} selectors of the dashboards find series"
+            self.has_series("the dashboard", series, inside)
+        return f"{len(selectors)} selectors of the dashboard find series"
 
     def alerts(self):
         """Quiet while all was well; then those that the session causes, and no other."""

@@ -75,7 +75,6 @@ class Session:
         main.expect(main.call("no_such_tool"), "error: ")
         insist("error" in main.answer(main.ask("no/such/method")), "an unknown method")
         main.tell("{ this is no JSON")
-        prometheus.scraped(self.of(main, "holdfast_mcp_invalid_messages_total", reason="not_json"))
         # One call runs and another is held behind it. A scrape shows both, then the running call is cancelled.
         mark = len(self.editor.events)
         running = main.call("hold")
@@ -97,8 +96,6 @@ class Session:
         self.editor.say("release")
         self.plain.works()
         self.editor.say("addtool later")
-        self.editor.say("push NOT_A_KIND")
-        prometheus.scraped(self.of(main, "holdfast_push_events_total", kind="unknown"))
 
     def reloads(self):
         main, editor = self.main, self.editor
@@ -176,13 +173,13 @@ class Session:
         silent.say("up")
         self.tower.expect(held, "ok: ")
         # This editor has holdfast's own package: it reports its state, and its journal knows that a reload cut a call.
-        self.prometheus.scraped(self.of(self.tower, "holdfast_unity_heartbeat_seconds_count"))
+        self.prometheus.scraped(self.of(self.tower, "holdfast_unity_last_editor_tick_timestamp_seconds"))
         mark = len(silent.events)
         running = self.tower.call("hold")
         silent.begun(mark, "hold")
         silent.say("reload 300")
         self.tower.expect(running, "Outcome unknown: ")
-        self.prometheus.scraped(self.of(self.tower, "holdfast_unity_journal_outcomes_total", outcome="interrupted"))
+        self.prometheus.scraped(self.of(self.tower, "holdfast_tool_calls_total", verdict="outcome_unknown", cause="interrupted"))
 
     def shared(self):
         """A hub that a client shares is killed in the middle of a call, and another one follows it."""
@@ -195,13 +192,12 @@ class Session:
         prometheus.scraped(self.of(first, "holdfast_hub_sessions", "== 1"))
         # The hub's series name the editor, as the record of a gateway of one project does.
         prometheus.scraped(self.of(first, "holdfast_fsm_state", "== 1", machine="bridge", state="ready", project=PROJECT))
-        prometheus.scraped(self.of(first, "holdfast_tool_calls_by_project_total", verdict="ok", project=PROJECT))
+        prometheus.scraped(self.of(first, "holdfast_tool_calls_total", verdict="ok", project=PROJECT))
         first.refuses()
         prometheus.scraped(self.of(first, "holdfast_hub_sessions_refused_total", reason="bad_hello"))
         with first.subscribed():
-            prometheus.scraped(self.of(first, "holdfast_http_streams", "== 1"))
-        prometheus.scraped(self.of(first, "holdfast_http_streams", "== 0"))
-        prometheus.scraped(self.of(first, "holdfast_http_requests_total", era="stateless", status="2xx"))
+            prometheus.scraped(self.of(first, "holdfast_mcp_requests_in_flight", "== 1"))
+        prometheus.scraped(self.of(first, "holdfast_mcp_requests_in_flight", "== 0"))
         try:
             first.subscribed("not the token")
             raise Broken("a wrong token is taken")
@@ -216,7 +212,6 @@ class Session:
         first.kill()
         self.hub = self.stage.hub("hub-2")
         prometheus.scraped(self.of(self.hub, "holdfast_hub_starts", "== 2"))
-        prometheus.scraped(self.of(self.hub, "holdfast_hub_calls_taken_over_total", "== 1"))
         wanted = {"job": "holdfast", "instance": named["instance"], "pid": str(self.hub.pid)}
         insist(prometheus.targets()[str(self.hub.pid)]["labels"] == wanted, "one instance, two pids")
         client.expect(running, "Outcome unknown: ")

@@ -1,4 +1,4 @@
-//! `holdfast dashboards`: the dashboards, rules and scrape configuration that fit this version's metrics, as files.
+//! `holdfast dashboards`: the dashboard, rules and scrape configuration that fit this version's metrics, as files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,14 +32,16 @@ macro_rules! files {
 }
 
 /// Every file, by its path under the folder.
-const FILES: [(&str, &str); 6] = files!(
-    "grafana/overview.json"
-    "grafana/link-and-reload.json"
-    "grafana/supervision-and-resources.json"
+const FILES: [(&str, &str); 4] = files!(
+    "grafana/connection-health.json"
     "prometheus/prometheus.yaml"
     "prometheus/recording.yaml"
     "prometheus/alerts.yaml"
 );
+
+/// The dashboards of earlier versions, in whose place the first of [`FILES`] is.
+const FORMER: [&str; 3] =
+    ["grafana/overview.json", "grafana/link-and-reload.json", "grafana/supervision-and-resources.json"];
 
 /// Where the scrape configuration names the folder of the records.
 const TARGETS: &str = "[targets/*.json]";
@@ -136,6 +138,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
     let config = quoted(&folder.join("prometheus").join("prometheus.yaml"));
+    let former: Vec<&str> = FORMER.into_iter().filter(|name| folder.join(name).is_file()).collect();
     let folder = folder.display();
     match written {
         0 => output::line(&format!("{folder} has all of it already:")),
@@ -147,6 +150,10 @@ fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
     for (name, _) in files {
         output::line(&format!("  {name}"));
     }
+    if !former.is_empty() {
+        let former = former.join(", ");
+        output::hung("", &format!("Of an earlier version: {former}. {} takes their place; remove them.", FILES[0].0));
+    }
     output::hung(
         "Next: ",
         "give your AI client's entry the argument --metrics, so that its gateways can be scraped. Then",
@@ -154,7 +161,7 @@ fn tell(folder: &Path, files: &[(&str, String)], written: usize) {
     output::line(&format!("  prometheus --config.file={config} --web.listen-address=127.0.0.1:9090"));
     output::hung(
         "",
-        "and import the files of grafana/ into Grafana. Prometheus must run as the same user: no other one can read the records.",
+        "and import the file of grafana/ into Grafana. Prometheus must run as the same user: no other one can read the records.",
     );
 }
 

@@ -434,9 +434,13 @@ async fn dashboards_are_written_once_and_replace_no_other_file() {
     assert!(config.contains(folder_in_json.trim_matches('"')), "{config}");
     let again = place.run(write).await;
     assert_eq!(again.code, Some(0), "{again:?}");
-    assert!(again.out.contains("has all of it already"), "{again:?}");
+    assert!(again.out.contains("has all of it already") && !again.out.contains("earlier version"), "{again:?}");
+    // A dashboard of an earlier version stays, and is told.
+    let former = place.write("dashboards/grafana/overview.json", "{}");
+    let told = place.run(write).await;
+    assert!(told.out.contains("Of an earlier version: grafana/overview.json.") && former.is_file(), "{told:?}");
     // One file is changed and one is gone: without --force neither is written.
-    let (rules, gone) = (folder.join("prometheus/alerts.yaml"), folder.join("grafana/overview.json"));
+    let (rules, gone) = (folder.join("prometheus/alerts.yaml"), folder.join("grafana/connection-health.json"));
     std::fs::write(&rules, "groups: []\n").expect("writable");
     std::fs::remove_file(&gone).expect("it was written");
     let refused = place.run(write).await;
@@ -445,7 +449,7 @@ async fn dashboards_are_written_once_and_replace_no_other_file() {
     assert_eq!((std::fs::read_to_string(&rules).ok().as_deref(), gone.exists()), (Some("groups: []\n"), false));
     let forced = place.run(["dashboards", "--force", "--write", text(&folder)]).await;
     assert_eq!(forced.code, Some(0), "{forced:?}");
-    assert!(forced.out.contains("Wrote 2 of 6 files") && gone.is_file(), "{forced:?}");
+    assert!(forced.out.contains("Wrote 2 of 4 files") && gone.is_file(), "{forced:?}");
     // What is no file is not waited for.
     #[cfg(unix)]
     {
