@@ -5,6 +5,7 @@ Each step ends with a fact, mostly one that a scrape carries.
 
 import re
 import shutil
+import signal
 import subprocess
 import time
 import urllib.error
@@ -209,9 +210,12 @@ class Session:
         editor.begun(mark, "hold")
         named = prometheus.targets()[str(first.pid)]["labels"]
         insist(re.fullmatch("hub-[0-9a-f]{8}", named["instance"]), named)
+        # The session would start a successor itself, without metrics, if it were quicker.
+        client.child.send_signal(signal.SIGSTOP)
         first.kill()
         self.hub = self.stage.hub("hub-2")
         prometheus.scraped(self.of(self.hub, "holdfast_hub_starts", "== 2"))
+        client.child.send_signal(signal.SIGCONT)
         wanted = {"job": "holdfast", "instance": named["instance"], "pid": str(self.hub.pid)}
         insist(prometheus.targets()[str(self.hub.pid)]["labels"] == wanted, "one instance, two pids")
         client.expect(running, "Outcome unknown: ")

@@ -109,15 +109,15 @@ pub struct Timeline {
     pub steps: Vec<Step>,
     /// The meaning of the current state for a person who waits.
     pub tone: Tone,
-    /// The worst tone during each second of the window as [`Tone::letter`], the current second last; a space where the machine
-    /// did not exist yet. The sparkline always covers the whole window, however often a machine changes its state (in a dial
-    /// loop, twenty times a second).
+    /// The worst tone during each second of the window as [`Tone::letter`], the current second last; a space where the
+    /// machine did not exist yet. The sparkline always covers the whole window, however often a machine changes its
+    /// state (in a dial loop, twenty times a second).
     #[serde(rename = "strip")]
     pub sparkline: String,
 }
 
-/// Returns the meaning of a machine's state for a person who waits; `None` for an unknown machine or state. It decides the colour
-/// wherever the state is drawn.
+/// Returns the meaning of a machine's state for a person who waits; `None` for an unknown machine or state. It decides
+/// the colour wherever the state is drawn.
 fn tone(machine: &str, state: &str) -> Option<Tone> {
     Some(match (machine, state) {
         ("bridge", "ready")
@@ -141,8 +141,8 @@ fn tone(machine: &str, state: &str) -> Option<Tone> {
 }
 
 impl Timeline {
-    /// Returns the last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`. The time in
-    /// parentheses is how long the state lasted.
+    /// Returns the last `count` transitions in one line: `idle -Wanted-> seeking (12ms) -TargetsOffered-> dialing`. The
+    /// time in parentheses is how long the state lasted.
     pub fn line(&self, count: usize) -> String {
         let last = self.steps.get(self.steps.len().saturating_sub(count)..).unwrap_or_default();
         let mut line = last.first().map_or(&self.state, |step| &step.from).to_string();
@@ -233,7 +233,8 @@ impl FlightRecorder {
         self.tracks.iter().map(lock).collect()
     }
 
-    /// Returns what every machine did within the last `window` before `now`, with at most the `most` newest transitions of each.
+    /// Returns what every machine did within the last `window` before `now`, with at most the `most` newest transitions
+    /// of each.
     pub fn timelines(&self, window: Duration, most: usize, now: SystemTime) -> Vec<Timeline> {
         let from = seconds(now) - window.as_secs_f64();
         let second = self.began.elapsed().as_secs();

@@ -1,8 +1,9 @@
-//! The queue between the code that logs and stderr. A slow reader of stderr does not block the code that logs, and a line wakes
-//! no thread while other lines are being written.
+//! The queue between the code that logs and stderr. A slow reader of stderr does not block the code that logs, and a
+//! line wakes no thread while other lines are being written.
 //!
-//! A separate thread writes lines in batches. `tracing-appender` is similar, but it wakes its thread for each line (which costs a
-//! tenth of the calls per second under load), and if it cannot end in time it prints to stdout, which is for MCP only.
+//! A separate thread writes lines in batches. `tracing-appender` is similar, but it wakes its thread for each line
+//! (which costs a tenth of the calls per second under load), and if it cannot end in time it prints to stdout, which is
+//! for MCP only.
 
 use std::io::{self, Write};
 use std::mem;
@@ -48,13 +49,13 @@ pub struct LogQueue {
 pub struct LogWriter(Arc<Shared>);
 
 impl LogQueue {
-    /// Returns a queue whose lines go to `out`, and starts the writing thread. `lost` makes the lines that tell how many were lost:
-    /// they stand where those would have stood.
+    /// Returns a queue whose lines go to `out`, and starts the writing thread. `lost` makes the lines that tell how
+    /// many were lost: they stand where those would have stood.
     pub fn start(out: impl Write + Send + 'static, lost: fn(u64) -> String) -> Self {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
-        // If the thread cannot be started, the queue fills up and lines are dropped: a failure of logging must not end the
-        // gateway.
+        // If the thread cannot be started, the queue fills up and lines are dropped: a failure of logging must not end
+        // the gateway.
         let write = move || {
             let mut out = out;
             // After a panic, the batch that was being written is lost, but later lines are written.

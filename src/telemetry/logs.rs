@@ -1,8 +1,8 @@
-//! Logs on stderr (readable text on a terminal, JSON otherwise) and in the state folder (JSON, at least at the level `info`).
-//! Logging never blocks and never writes to stdout.
+//! Logs on stderr (readable text on a terminal, JSON otherwise) and in the state folder (JSON, at least at the level
+//! `info`). Logging never blocks and never writes to stdout.
 //!
-//! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are dropped,
-//! and the gateway goes on. A line tells how many there were.
+//! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are
+//! dropped, and the gateway goes on. A line tells how many there were.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -54,8 +54,8 @@ pub struct Logs {
     _disk: Option<LogQueue>,
 }
 
-/// Starts logging. `state`: the state folder, in which a log is kept unless nothing is to be logged. Returns `None` if a logger is
-/// already installed (by a test).
+/// Starts logging. `state`: the state folder, in which a log is kept unless nothing is to be logged. Returns `None` if
+/// a logger is already installed (by a test).
 pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Option<Logs> {
     let terminal = std::io::stderr().is_terminal();
     let pretty = match format {

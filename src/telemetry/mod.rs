@@ -1,6 +1,6 @@
-//! What the gateway reports about itself: all events ([`events`]), logs on stderr ([`logs`]), metrics ([`metrics`]), and the last
-//! steps of every machine ([`flight`]) with their meaning ([`tone`]). [`services::metrics`](crate::services::metrics) serves
-//! them.
+//! What the gateway reports about itself: all events ([`events`]), logs on stderr ([`logs`]), metrics ([`metrics`]),
+//! and the last steps of every machine ([`flight`]) with their meaning ([`tone`]).
+//! [`services::metrics`](crate::services::metrics) serves them.
 
 pub mod events;
 pub mod flight;

@@ -17,8 +17,8 @@ pub struct Usage {
 #[cfg(target_os = "linux")]
 pub fn usage() -> Option<Usage> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may contain any character, so fields are counted from the last parenthesis. proc(5): utime is the
-    // 14th field, stime the 15th.
+    // The name in parentheses may contain any character, so fields are counted from the last parenthesis. proc(5):
+    // utime is the 14th field, stime the 15th.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
     let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;

@@ -1,5 +1,5 @@
-//! What a state means for a person who waits. The flight recorder stores this tone, and everything that draws the record reads
-//! it.
+//! What a state means for a person who waits. The flight recorder stores this tone, and everything that draws the
+//! record reads it.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;

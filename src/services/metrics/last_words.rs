@@ -1,5 +1,5 @@
-//! Writes a gateway's last counts for the textfile collector of a node exporter, so that a session shorter than a scrape interval
-//! leaves at least these. All of them are gauges, since the next process counts from zero.
+//! Writes a gateway's last counts for the textfile collector of a node exporter, so that a session shorter than a
+//! scrape interval leaves at least these. All of them are gauges, since the next process counts from zero.
 
 use std::fmt::Write as _;
 

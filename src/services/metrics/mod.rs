@@ -1,7 +1,7 @@
 //! The exporter: `/metrics` for Prometheus, and a status page for people.
 //!
-//! Prometheus reads the address from a file in the state folder (`file_sd`). At the end, the last counts are written to another
-//! file, for the textfile collector of a node exporter.
+//! Prometheus reads the address from a file in the state folder (`file_sd`). At the end, the last counts are written to
+//! another file, for the textfile collector of a node exporter.
 
 mod last_words;
 mod pages;

@@ -14,8 +14,8 @@ use crate::telemetry::view::told::Told;
 /// The status page. It requests `/gateways.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");
 
-/// Returns the status page. Its security policy allows only the page's own script to run, and forbids that script to make markup
-/// from text.
+/// Returns the status page. Its security policy allows only the page's own script to run, and forbids that script to
+/// make markup from text.
 fn status_page(shown: &impl Shown) -> Reply {
     let nonce = uuid::Builder::from_random_bytes(shown.host().random()).into_uuid().simple().to_string();
     let body = STATUS_PAGE.replace("{nonce}", &nonce).replace("{window}", &PICTURE_WINDOW.as_secs().to_string());

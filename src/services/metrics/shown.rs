@@ -22,7 +22,8 @@ pub trait Shown: Gateway {
     /// Returns the name that a hub has from its predecessor; `None` in any other gateway.
     fn hub(&self) -> Option<&str>;
     fn began(&self) -> Instant;
-    /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there are several.
+    /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there
+    /// are several.
     fn project(&self) -> Option<PathBuf>;
     /// Waits until [`project`](Self::project) is another one than this.
     fn project_other_than(&self, known: Option<&Path>) -> impl Future<Output = ()> + Send;

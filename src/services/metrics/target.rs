@@ -1,6 +1,6 @@
-//! The record that gives Prometheus this process's address: `<state>/metrics/<pid>.json` in the format of `file_sd`. The record
-//! is removed at the end; after a kill, the next gateway removes it. With `--metrics-records` the same record, readable for every
-//! user, stands in a folder that the user names.
+//! The record that gives Prometheus this process's address: `<state>/metrics/<pid>.json` in the format of `file_sd`.
+//! The record is removed at the end; after a kill, the next gateway removes it. With `--metrics-records` the same
+//! record, readable for every user, stands in a folder that the user names.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,9 +18,11 @@ use crate::storage::instance_record::METRICS_FOLDER;
 use crate::storage::locked_record::{self, Readers, StateRecord};
 use crate::telemetry::metrics::project_label;
 
-/// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and port.
+/// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and
+/// port.
 const HUB_LABEL: &str = "__meta_holdfast_hub";
-/// How the names of records begin in a folder that the user names. It may have files of other programs, which must stay.
+/// How the names of records begin in a folder that the user names. It may have files of other programs, which must
+/// stay.
 const SHARED_PREFIX: &str = "holdfast-";
 /// How much of a hub's name stands in the label. The whole name is for editors only, which recognise the hub by it.
 const HUB_NAME_LENGTH: usize = 8;
@@ -30,8 +32,8 @@ pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
     shown.state_dir().map(|state| state.join(METRICS_FOLDER))
 }
 
-/// Writes the record, and writes it again when the project changes: in the state folder, and in the folder for other users if
-/// there is one. The records are removed when this future is dropped.
+/// Writes the record, and writes it again when the project changes: in the state folder, and in the folder for other
+/// users if there is one. The records are removed when this future is dropped.
 pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     let keep_in = async |folder: Option<PathBuf>, readers| {
         if let Some(folder) = folder {
@@ -78,8 +80,8 @@ async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, reade
     }
 }
 
-/// Takes the record of this process in a folder, after those of dead processes were removed. A folder for other users must exist:
-/// one that is made here could be read by nobody else.
+/// Takes the record of this process in a folder, after those of dead processes were removed. A folder for other users
+/// must exist: one that is made here could be read by nobody else.
 async fn claim(host: &Arc<dyn Host>, folder: &Path, readers: Readers) -> io::Result<StateRecord> {
     let (there, below) = (Arc::clone(host), folder.to_path_buf());
     let prefix = if readers == Readers::All { SHARED_PREFIX } else { "" };
@@ -116,7 +118,8 @@ fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&
     let name = project.and_then(Path::file_name).map(|name| project_label(&name.to_string_lossy())).unwrap_or_default();
     let mut labels = json!({"project": name, "pid": pid.to_string()});
     if let Some(hub) = hub {
-        // Prometheus drops labels with this prefix once it has relabelled a target, so it does not come onto the series.
+        // Prometheus drops labels with this prefix once it has relabelled a target, so it does not come onto the
+        // series.
         let short: String = project_label(hub).chars().take(HUB_NAME_LENGTH).collect();
         labels[HUB_LABEL] = short.into();
     }

@@ -69,8 +69,8 @@ impl Events {
         tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
-    /// A call was claimed for a connection: its bytes are about to be written. `sending`: what is recorded of this attempt, if
-    /// known.
+    /// A call was claimed for a connection: its bytes are about to be written. `sending`: what is recorded of this
+    /// attempt, if known.
     pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
         tracing::debug!(event = "call_sent", link = self.link(), %call, epoch = epoch.0, wire);
         let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
@@ -101,7 +101,8 @@ impl Events {
         self.metrics().record(Id::ToolCallDuration, [], answer.took.as_secs_f64());
     }
 
-    /// A call was answered, but no open request was waiting for it, although the call was not cancelled. That breaks a promise.
+    /// A call was answered, but no open request was waiting for it, although the call was not cancelled. That breaks a
+    /// promise.
     pub fn answer_for_nobody(&self, call: CallId) {
         self.violated(Invariant::AnswerForNobody, &call.to_string());
     }
@@ -125,8 +126,8 @@ impl Events {
         }
     }
 
-    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have the event
-    /// name of the first two, which readers of logs know.
+    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have
+    /// the event name of the first two, which readers of logs know.
     pub fn trouble_with(&self, what: &'static str, detail: &str) {
         if let Some(left_out) = self.0.troubles.admit() {
             tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail), left_out);

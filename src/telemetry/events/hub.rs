@@ -84,7 +84,8 @@ impl Events {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));
     }
 
-    /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told nothing.
+    /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told
+    /// nothing.
     pub fn hub_session_refused(&self, reason: Option<Reason>, why: &str) {
         let reason = reason.map_or(NO_HELLO, Into::into);
         if let Some(left_out) = self.0.refused_sessions.admit() {

@@ -40,8 +40,8 @@ impl Events {
         self.story().accepted = Some(accepted);
     }
 
-    /// A connection to the editor is usable. `waited_for`: calls are held for it. `back`: what the greeting shows about the
-    /// editor's absence.
+    /// A connection to the editor is usable. `waited_for`: calls are held for it. `back`: what the greeting shows about
+    /// the editor's absence.
     pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool, back: Return) {
         let editor: &'static str = back.into();
         tracing::info!(event = "link_up", link = self.link(), epoch = epoch.0, port, source, editor);
@@ -88,7 +88,8 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::Unfinished.into()]);
     }
 
-    /// An established connection ended. Called once for each [`link_up`](Self::link_up), whichever part noticed the end.
+    /// An established connection ended. Called once for each [`link_up`](Self::link_up), whichever part noticed the
+    /// end.
     pub fn link_down(&self, epoch: Epoch, loss: Loss) {
         let reason: &'static str = loss.into();
         tracing::info!(event = "link_down", link = self.link(), epoch = epoch.0, reason);

@@ -32,7 +32,8 @@ impl Events {
         }
     }
 
-    /// Logs what a machine did with an event. Routing has a log only: what it decides is seen in the session and in the links.
+    /// Logs what a machine did with an event. Routing has a log only: what it decides is seen in the session and in the
+    /// links.
     pub fn tell_step<M: Machine>(&self, out: &Outbox<M>, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());

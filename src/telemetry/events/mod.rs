@@ -1,8 +1,8 @@
-//! All events. Each event is one function, which writes the log line and updates the metric. Log lines never have arguments,
-//! results or tokens. Texts from a peer are cleaned.
+//! All events. Each event is one function, which writes the log line and updates the metric. Log lines never have
+//! arguments, results or tokens. Texts from a peer are cleaned.
 //!
-//! An [`Events`] belongs to one gateway and has that gateway's metrics and flight recorder. Each further link and session gets
-//! its own `Events`, whose log lines name the link or session.
+//! An [`Events`] belongs to one gateway and has that gateway's metrics and flight recorder. Each further link and
+//! session gets its own `Events`, whose log lines name the link or session.
 
 mod calls;
 mod hub;
@@ -91,8 +91,8 @@ struct Inner {
     scraping: Mutex<()>,
 }
 
-/// How often work goes from one task to another: what a call and a reload cost beside the work itself. The counter is off unless a test
-/// turns it on.
+/// How often work goes from one task to another: what a call and a reload cost beside the work itself. The counter is
+/// off unless a test turns it on.
 #[derive(Debug, Default)]
 struct HandOvers {
     is_on: AtomicBool,
@@ -196,8 +196,8 @@ impl Events {
         events
     }
 
-    /// Returns the events of a further link: their log lines name the link, its metrics the project that it leads to, and its
-    /// machines, losses and returns are kept separately.
+    /// Returns the events of a further link: their log lines name the link, its metrics the project that it leads to,
+    /// and its machines, losses and returns are kept separately.
     #[must_use]
     pub fn of_link(&self, link: LinkId, project: Option<&Path>) -> Self {
         let metrics = project.map_or_else(|| self.metrics().clone(), |project| self.metrics().of_project(project));
@@ -239,7 +239,8 @@ impl Events {
         self.0.hand_overs.take()
     }
 
-    /// Returns what every machine of this link or session did within this window, with at most the `most` newest transitions of each.
+    /// Returns what every machine of this link or session did within this window, with at most the `most` newest
+    /// transitions of each.
     pub fn timelines(&self, window: Duration, most: usize) -> Vec<Timeline> {
         self.1.flight.timelines(window, most, self.now())
     }

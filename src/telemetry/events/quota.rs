@@ -1,5 +1,5 @@
-//! Limits how many log lines of one kind are written per time: a peer that sends masses of nonsense must not fill the disk on
-//! which its client keeps our stderr. Metrics count every event.
+//! Limits how many log lines of one kind are written per time: a peer that sends masses of nonsense must not fill the
+//! disk on which its client keeps our stderr. Metrics count every event.
 
 use std::sync::{Mutex, PoisonError};
 

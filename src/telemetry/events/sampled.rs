@@ -24,8 +24,8 @@ impl Events {
         metrics.set(Id::ProcessStart, [], seconds(self.0.began));
     }
 
-    /// Renders all metrics in the text format of Prometheus. The sample is taken only if metrics are recorded. Only one scrape
-    /// runs at a time.
+    /// Renders all metrics in the text format of Prometheus. The sample is taken only if metrics are recorded. Only one
+    /// scrape runs at a time.
     pub fn render(&self, sample: impl FnOnce() -> Sample) -> String {
         let _one_at_a_time = self.0.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         if self.counted() {

@@ -156,8 +156,8 @@ label! {
 label! {
     /// How a domain reload ended.
     ReloadResult, reload_results {
-        /// The editor was greeted again after a reload that it announced, that a file of the project showed, or that the greeting
-        /// shows.
+        /// The editor was greeted again after a reload that it announced, that a file of the project showed, or that
+        /// the greeting shows.
         Completed,
         /// The editor was greeted again, and its package announces no reloads: the outage was most likely a reload.
         Presumed,
@@ -323,9 +323,9 @@ pub(super) fn supervisors() -> Vec<&'static str> {
     [Part::Gateway, Part::Link].map(Into::into).to_vec()
 }
 
-/// Returns the machines of which each link or session has exactly one: the name, the states in the order of the chart, and the
-/// first state. Supervisors and calls are not included, because there are several of them at a time. Their effects have other
-/// metrics: restarts and escalations, verdicts and waits.
+/// Returns the machines of which each link or session has exactly one: the name, the states in the order of the chart,
+/// and the first state. Supervisors and calls are not included, because there are several of them at a time. Their
+/// effects have other metrics: restarts and escalations, verdicts and waits.
 pub fn machine_states() -> [(&'static str, Vec<&'static str>, &'static str); 5] {
     fn of_machine<M: Machine>() -> (&'static str, Vec<&'static str>, &'static str)
     where

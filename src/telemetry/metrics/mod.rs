@@ -1,7 +1,9 @@
-//! The metrics. Every series of the [`table`] is registered, described and set to zero at the start, and rendered for a scrape.
+//! The metrics. Every series of the [`table`] is registered, described and set to zero at the start, and rendered for a
+//! scrape.
 //!
-//! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds its series
-//! by a binary search over a few labels, without a lock, a hash or an allocation. Without `--metrics` nothing is recorded.
+//! The recorder belongs to one gateway, not to the process, so that each gateway in a test has its own. An event finds
+//! its series by a binary search over a few labels, without a lock, a hash or an allocation. Without `--metrics`
+//! nothing is recorded.
 
 pub mod labels;
 pub mod table;
@@ -228,8 +230,8 @@ impl Recording {
 }
 
 impl Projects {
-    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above are added, as
-    /// long as the label does not get too long.
+    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above
+    /// are added, as long as the label does not get too long.
     fn label_of(&self, project: &Path) -> String {
         let parts: Vec<String> = project.iter().map(|part| project_label(&part.to_string_lossy())).collect();
         let is_free = |label: &String| {

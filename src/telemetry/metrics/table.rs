@@ -1,7 +1,7 @@
 //! The one table of metrics: name, meaning and labels of each metric.
 //!
-//! Metrics are registered, described and set to zero from this table. Two files are generated from it: `docs/metrics.md` for
-//! people, and `dashboards/metrics.json` for checking the dashboards.
+//! Metrics are registered, described and set to zero from this table. Two files are generated from it:
+//! `docs/metrics.md` for people, and `dashboards/metrics.json` for checking the dashboards.
 
 use super::labels::{self, Labels};
 use crate::fsm::{Machine, bridge};
@@ -159,8 +159,9 @@ metrics! {
 pub const BY_PROJECT: &[Id] =
     &[Id::ToolCalls, Id::ToolCallDuration, Id::ToolCallsInFlight, Id::ToolCallsQueued, Id::Disconnects, Id::FsmState];
 
-/// The label that names a project, and with it the project's editor. Prometheus has it from the record of a gateway that serves
-/// one project (`services/metrics/target.rs`); on the series of a hub, which serves several, it stands beside the other labels.
+/// The label that names a project, and with it the project's editor. Prometheus has it from the record of a gateway
+/// that serves one project (`services/metrics/target.rs`); on the series of a hub, which serves several, it stands
+/// beside the other labels.
 pub const PROJECT: &str = "project";
 
 impl Id {
@@ -169,8 +170,8 @@ impl Id {
         &TABLE[self as usize]
     }
 
-    /// Returns the series that each project has in a hub; none if the metric does not tell projects apart. Of the machines, only
-    /// that of the connection is a project's.
+    /// Returns the series that each project has in a hub; none if the metric does not tell projects apart. Of the
+    /// machines, only that of the connection is a project's.
     pub fn rows_of_project(self) -> Vec<labels::Row> {
         let mut rows = if BY_PROJECT.contains(&self) { self.metric().labels.rows() } else { Vec::new() };
         rows.retain(|[machine, _]| self != Self::FsmState || *machine == bridge::Bridge::NAME);
