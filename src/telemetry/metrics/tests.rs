@@ -199,18 +199,25 @@ fn the_list_for_the_dashboards_is_the_table() {
 
 #[test]
 fn the_list_for_people_is_the_table() {
-    let mut text = "# Metrics\n\nThe table is generated from `src/telemetry/metrics/table.rs` by `UPDATE_METRICS=1 cargo test --lib telemetry`; \
-                    do not edit it.\n\nServed by `holdfast --metrics` under `/metrics`. Every series stands at zero from the start. `*` stands \
-                    for a value that\nno enum knows: this build's, or a project.\n\n\
-                    The label `project` names the project's editor. A session over stdin and stdout does not write it for \
-                    its one editor: Prometheus has it\nfrom the gateway's record, for all series. It does for further editors at the same \
-                    time. A hub serves several editors, so it writes the \
-                    label onto the series of the metrics that list it here, for each of the\nfirst 16 projects (all others are \
-                    `other`, as sums). Their series without the label are of sessions for which \
-                    no editor is found. The folder's name is the value,\nwith the folders above if another project has that name. \
-                    All other metrics are of the whole hub. In a hub, the machines of `holdfast_fsm_state` without\nthe label mean \
-                    nothing.\n\n| name | type | labels | meaning |\n| --- | --- | --- | --- |\n"
-        .to_owned();
+    let mut text = "# Metrics
+
+The table is generated from `src/telemetry/metrics/table.rs` by `UPDATE_METRICS=1 cargo test --lib telemetry`; do not
+edit it.
+
+Served by `holdfast --metrics` under `/metrics`. Every series stands at zero from the start. `*` stands for a value that
+no enum knows: this build's, or a project.
+
+The label `project` names the project's editor. A session over stdin and stdout does not write it for its one editor:
+Prometheus has it from the gateway's record, for all series. It does for further editors at the same time. A hub serves
+several editors, so it writes the label onto the series of the metrics that list it here, for each of the first 16
+projects (all others are `other`, as sums). Their series without the label are of sessions for which no editor is found.
+The folder's name is the value, with the folders above if another project has that name. All other metrics are of the
+whole hub. In a hub, the machines of `holdfast_fsm_state` without the label mean nothing.
+
+| name | type | labels | meaning |
+| --- | --- | --- | --- |
+"
+    .to_owned();
     for metric in TABLE {
         let labels: Vec<String> = values(metric)
             .into_iter()
