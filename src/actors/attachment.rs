@@ -35,11 +35,8 @@ use crate::storage::hub_folder::HubLock;
 /// The id of the question whether a hub is alive.
 const QUESTION: &str = "holdfast-alive";
 
-/// The actor.
 pub struct AttachmentActor {
-    /// The seat of the session.
     pub seat: Arc<HubSeat>,
-    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
@@ -75,7 +72,6 @@ impl Actor for AttachmentActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.seat.actor.fill(me.clone());
         let served = self.seat.served.load(Ordering::Relaxed);
         let (driver, _) = Driver::start(Attachment { served, ..Attachment::new(self.seat.starts) });
         self.seat.env.events.machine_started(driver.machine(), driver.state());
@@ -179,7 +175,6 @@ impl AttachmentActor {
                     self.seat.port.input_ended();
                 }
             }
-            Message::Stop => self.feed(state, &Event::StopRequested),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     let event = match timer {
@@ -218,7 +213,7 @@ impl AttachmentActor {
     /// Lets the connection go: until another hub serves, calls are held.
     fn let_go(&self, state: &State) {
         self.seat.port.detach();
-        if !matches!(state.driver.state(), attachment::State::Embedded | attachment::State::Stopped) {
+        if state.driver.state() != attachment::State::Embedded {
             self.seat.links.hub_is_away();
             self.seat.env.health.set_problem("hub", Some(user_text::HUB_SOUGHT.to_owned()));
         }

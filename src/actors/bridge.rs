@@ -24,6 +24,7 @@ use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event,
 use crate::fsm::cause::{Loss, Return};
 use crate::fsm::retry::{self, Useless};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
+use crate::link::LinkParts;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::Epoch;
@@ -77,7 +78,6 @@ impl Actor for BridgeActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.with.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // An editor that a predecessor of this actor lost is as likely to come back as it was before.
         let recently_lost = self.with.link.view.borrow().outages.back().and_then(|last| {
@@ -123,41 +123,51 @@ impl Actor for BridgeActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::Wanted => self.feed(state, Event::Wanted),
+            Message::Told(event) => self.feed(state, event),
             Message::ProjectMoved => self.project_moved(state),
-            Message::Offered(survey) | Message::NothingOffered(survey) => self.offered(state, &survey),
-            Message::GoodNews => {
-                let others = !std::mem::take(&mut state.rest.refused).is_empty();
-                // A patient dial leaves out those that were refused, which count again now.
-                let begins_anew = others && state.core.machine().is_dialling_patiently();
-                self.feed(state, if begins_anew { Event::TargetGone } else { Event::NewsArrived });
+            Message::Offered { survey, news } => {
+                self.offered(state, &survey);
+                if news {
+                    let others = !std::mem::take(&mut state.rest.refused).is_empty();
+                    // A patient dial leaves out those that were refused, which count again now.
+                    let begins_anew = others && state.core.machine().is_dialling_patiently();
+                    self.feed(state, if begins_anew { Event::TargetGone } else { Event::NewsArrived });
+                }
             }
             Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
-            Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
-            Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::ProbeEnded(path) => {
                 state.rest.probing.remove(&path);
             }
-            Message::NobodyWaits(epoch) => self.hear(state, epoch, Event::NobodyWaits),
             Message::ConnectionFailed(epoch) => {
                 if state.core.epoch() == Some(epoch) {
                     // Our bug: the supervisor closes the epoch and starts a new bridge.
                     return Err(format!("the task of connection {epoch} panicked").into());
                 }
             }
-            Message::EditorVanished(epoch) => self.hear(state, epoch, Event::EditorVanished),
             Message::Timer(timer) => {
                 if state.rest.timers.fired(timer) {
                     self.feed(state, Event::Elapsed(timer));
                 }
             }
-            Message::Stop => self.feed(state, Event::StopRequested),
         }
         Ok(())
     }
 }
 
 impl BridgeActor {
+    /// Creates the bridge of a link.
+    pub fn of(link: &LinkParts, tasks: Tasks) -> Self {
+        let with = Surroundings {
+            env: Arc::clone(&link.env),
+            addresses: Arc::clone(&link.addresses),
+            attached: link.attached.clone(),
+            link: Arc::clone(&link.link),
+            tools: Arc::clone(&link.tools),
+            calls: Arc::clone(&link.calls),
+        };
+        Self { with, tasks }
+    }
+
     /// Reads which project is wanted. Feeds the machine an event if the project changed, or else if calls are held.
     fn project_moved(&self, state: &mut State) {
         // While it is not known which project is wanted, the ledger sends no calls.
@@ -269,7 +279,7 @@ impl BridgeActor {
         self.tasks.spawn(async move {
             ledger.settled_on(epoch).await;
             tokio::time::sleep(PART_AFTER).await;
-            let _ = me.cast(Message::NobodyWaits(epoch));
+            let _ = me.cast(Message::Heard(epoch, Event::NobodyWaits, None));
         });
     }
 
@@ -332,7 +342,7 @@ impl BridgeActor {
             let its = Arc::clone(&host);
             let liveness = crate::platform::host::run(&*host, move || target.liveness(&*its)).await;
             if liveness.flatten() == Some(Liveness::Dead) {
-                let _ = me.cast(Message::EditorVanished(epoch));
+                let _ = me.cast(Message::Heard(epoch, Event::EditorVanished, None));
             }
         });
     }
@@ -423,7 +433,7 @@ impl Hands<Connection> for Shell<'_> {
         let addresses = &actor.with.addresses;
         match effect {
             Effect::AskTargets => {
-                addresses.discovery.cast(discovery::Message::Wanted);
+                addresses.discovery.cast(discovery::Message::Told(discovery::Event::Wanted));
             }
             Effect::TellUp => {
                 if let Some(current) = current {

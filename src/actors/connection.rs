@@ -40,10 +40,9 @@ use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::bridge;
+use crate::runtime::messages::{Addresses, bridge};
 use crate::runtime::supervisor::Tasks;
 use crate::survey::{self, Identity, Target};
 

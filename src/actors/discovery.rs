@@ -13,11 +13,8 @@ use tokio::sync::oneshot;
 use crate::config::file::PROJECT_FILE;
 use crate::core::user_text;
 use crate::fsm::Driver;
-use crate::fsm::cause::Cause;
-use crate::fsm::discovery::{Discovery, Effect, Event, Finding, Timer};
-use crate::link::{Link, Project, Tools};
-use crate::runtime::addresses::Addresses;
-use crate::runtime::environment::Environment;
+use crate::fsm::discovery::{Discovery, Effect, Event, Timer};
+use crate::link::LinkParts;
 use crate::runtime::messages::discovery::Message;
 use crate::runtime::messages::{bridge, registry};
 use crate::runtime::supervisor::Tasks;
@@ -27,19 +24,8 @@ use crate::survey::{self, Survey};
 /// The name, in `Health`, of the problem that a survey hangs.
 const HANGS: &str = "survey";
 
-/// The actor.
 pub struct DiscoveryActor {
-    /// The gateway's environment.
-    pub env: Arc<Environment>,
-    /// The other actors.
-    pub addresses: Arc<Addresses>,
-    /// The editor's link.
-    pub link: Arc<Link>,
-    /// The editor's tools.
-    pub tools: Arc<Tools>,
-    /// The project that is wanted.
-    pub project: Arc<Project>,
-    /// The tasks of this actor.
+    pub of: Arc<LinkParts>,
     pub tasks: Tasks,
 }
 
@@ -52,7 +38,6 @@ pub struct State {
     /// The number of the last survey, raised also when a survey is given up. The result of a survey with another number is not
     /// used.
     nth: u64,
-    watching: bool,
     /// The watched project, and the sender whose drop ends the task that watches it.
     watch: Option<(PathBuf, oneshot::Sender<()>)>,
 }
@@ -63,11 +48,10 @@ impl Actor for DiscoveryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
-        self.env.events.machine_started(driver.machine(), driver.state());
+        self.of.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
-        Ok(State { driver, timers, me, survey: None, nth: 0, watching: false, watch: None })
+        Ok(State { driver, timers, me, survey: None, nth: 0, watch: None })
     }
 
     async fn handle(
@@ -77,8 +61,7 @@ impl Actor for DiscoveryActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::Wanted => self.feed(state, &Event::Wanted),
-            Message::FilesChanged => self.feed(state, &Event::FilesChanged),
+            Message::Told(event) => self.feed(state, &event),
             Message::Surveyed(nth, survey) if nth == state.nth => self.surveyed(state, survey),
             Message::Surveyed(..) => self.feed(state, &Event::HangingEnded),
             Message::Timer(timer) => {
@@ -86,7 +69,6 @@ impl Actor for DiscoveryActor {
                     self.feed(state, &Event::Elapsed(timer));
                 }
             }
-            Message::Stop => self.feed(state, &Event::StopRequested),
         }
         Ok(())
     }
@@ -94,95 +76,56 @@ impl Actor for DiscoveryActor {
 
 impl DiscoveryActor {
     fn surveyed(&self, state: &mut State, survey: Arc<Survey>) {
-        self.env.health.set_problem(HANGS, None);
-        self.project.surveyed(&survey);
+        self.of.env.health.set_problem(HANGS, None);
+        self.of.project.surveyed(&survey);
         let before = state.survey.replace(Arc::clone(&survey));
         if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
             for problem in &survey.facts.problems {
-                self.env.events.project_problem(problem);
+                self.of.env.events.project_problem(problem);
             }
         }
         if !survey.failed {
-            self.addresses.registry.cast(registry::Message::ProjectKnown(self.project.found()));
+            self.of.addresses.registry.cast(registry::Message::ProjectKnown(self.of.project.found()));
         }
-        if state.watching {
-            self.aim_watch(state);
-        }
-        let finding = if !survey.targets.is_empty() {
-            Finding::Callable { count: u8::try_from(survey.targets.len()).unwrap_or(u8::MAX) }
-        } else if survey.cause() == Cause::Ambiguous {
-            Finding::Ambiguous
-        } else if survey.listed.iter().any(|listed| listed.owner.is_some()) {
-            Finding::OnlyUnproven
-        } else {
-            Finding::Nothing
-        };
-        self.feed(state, &Event::Surveyed(finding));
+        self.aim_watch(state);
+        self.feed(state, &Event::Surveyed { found: !survey.targets.is_empty() });
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.env.events.stepped(&out, before, event);
+        self.of.env.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, &effect);
         }
     }
 
     fn carry_out(&self, state: &mut State, effect: &Effect) {
-        let bridge = &self.addresses.bridge;
         match effect {
             Effect::Survey => self.start_survey(state),
-            Effect::Offer => {
+            Effect::Offer { news } => {
                 if let Some(survey) = &state.survey {
-                    bridge.cast(bridge::Message::Offered(Arc::clone(survey)));
-                }
-            }
-            Effect::OfferNothing(_) => {
-                if let Some(survey) = &state.survey {
-                    bridge.cast(bridge::Message::NothingOffered(Arc::clone(survey)));
-                }
-            }
-            Effect::OfferAgain => {
-                if let Some(survey) = &state.survey {
-                    let survey = Arc::clone(survey);
-                    let offer = if survey.targets.is_empty() {
-                        bridge::Message::NothingOffered(survey)
-                    } else {
-                        bridge::Message::Offered(survey)
-                    };
-                    bridge.cast(offer);
+                    self.of.addresses.bridge.cast(bridge::Message::Offered { survey: Arc::clone(survey), news: *news });
                 }
             }
             Effect::GiveUp => {
                 state.nth += 1;
-                self.env.health.set_problem(HANGS, Some(user_text::survey_hangs()));
-                self.tools.disk_was_read();
+                self.of.env.health.set_problem(HANGS, Some(user_text::survey_hangs()));
+                self.of.tools.disk_was_read();
             }
             Effect::Arm(timer, delay) => state.timers.arm(*timer, *delay),
             Effect::Disarm(timer) => state.timers.disarm(*timer),
-            Effect::ShortenWait => {
-                bridge.cast(bridge::Message::GoodNews);
-            }
-            Effect::Watch => {
-                state.watching = true;
-                self.aim_watch(state);
-            }
-            Effect::Unwatch => {
-                state.watching = false;
-                state.watch = None;
-            }
         }
     }
 
     fn start_survey(&self, state: &mut State) {
         state.nth += 1;
         let nth = state.nth;
-        if let Some(survey) = self.project.take_foretold() {
+        if let Some(survey) = self.of.project.take_foretold() {
             let _ = state.me.cast(Message::Surveyed(nth, survey));
             return;
         }
-        let (env, project, me) = (Arc::clone(&self.env), Arc::clone(&self.project), state.me.clone());
+        let (env, project, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.project), state.me.clone());
         self.tasks.spawn(async move {
             let looked = {
                 let env = Arc::clone(&env);
@@ -202,14 +145,15 @@ impl DiscoveryActor {
             return;
         }
         // The files of every dialect: a package may be installed while we look.
-        let named = self.env.config.dialects.iter().flat_map(|dialect| dialect.project_files());
+        let named = self.of.env.config.dialects.iter().flat_map(|dialect| dialect.project_files());
         let paths = named.map(|file| file.path).chain([PROJECT_FILE]);
         let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();
         let files: Vec<PathBuf> = files.into_iter().collect();
         let (hold, released) = oneshot::channel::<()>();
-        let (env, me) = (Arc::clone(&self.env), state.me.clone());
+        let (env, me) = (Arc::clone(&self.of.env), state.me.clone());
         self.tasks.spawn(async move {
-            let changes = crate::platform::host::follow(&env.host, &files, || drop(me.cast(Message::FilesChanged)));
+            let changes =
+                crate::platform::host::follow(&env.host, &files, || drop(me.cast(Message::Told(Event::FilesChanged))));
             tokio::select! {
                 biased;
                 _ = released => {}

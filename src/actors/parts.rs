@@ -1,14 +1,8 @@
-//! The parts of one gateway that outlive its actors, and the constructors of the actors from them.
+//! The parts of one gateway that outlive its actors.
 
 use std::sync::Arc;
 
-use super::bridge::BridgeActor;
-use super::connection::Surroundings;
-use super::discovery::DiscoveryActor;
-use super::push::PushActor;
-use super::registry::RegistryActor;
 use super::seat::Seat;
-use super::session::SessionActor;
 use crate::client::{Client, Sessions};
 use crate::config::Config;
 use crate::link::{LinkParts, Links, Ports};
@@ -16,16 +10,12 @@ use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
-use crate::runtime::supervisor::Tasks;
 
 /// The parts of one gateway, held by main.
 #[derive(Debug)]
 pub struct Parts {
-    /// The environment.
     pub env: Arc<Environment>,
-    /// All links.
     pub links: Arc<Links>,
-    /// All sessions.
     pub sessions: Arc<Sessions>,
     /// The client over stdin and stdout.
     pub client: Arc<Client>,
@@ -59,53 +49,4 @@ impl Parts {
     pub fn link(&self) -> Arc<LinkParts> {
         self.links.of(&self.client)
     }
-}
-
-/// Creates a discovery actor for the link.
-pub(super) fn discovery(of: &Arc<LinkParts>, tasks: Tasks) -> DiscoveryActor {
-    DiscoveryActor {
-        env: Arc::clone(&of.env),
-        addresses: Arc::clone(&of.addresses),
-        link: Arc::clone(&of.link),
-        tools: Arc::clone(&of.tools),
-        project: Arc::clone(&of.project),
-        tasks,
-    }
-}
-
-/// Creates a bridge actor for the link.
-pub(super) fn bridge(of: &Arc<LinkParts>, tasks: Tasks) -> BridgeActor {
-    let with = Surroundings {
-        env: Arc::clone(&of.env),
-        addresses: Arc::clone(&of.addresses),
-        attached: of.attached.clone(),
-        link: Arc::clone(&of.link),
-        tools: Arc::clone(&of.tools),
-        calls: Arc::clone(&of.calls),
-    };
-    BridgeActor { with, tasks }
-}
-
-/// Creates a push actor for the link.
-pub(super) fn push(of: &Arc<LinkParts>, tasks: Tasks) -> PushActor {
-    let (env, addresses, link) = (Arc::clone(&of.env), Arc::clone(&of.addresses), Arc::clone(&of.link));
-    PushActor { env, addresses, link, tasks }
-}
-
-/// Creates a registry actor for the link.
-pub(super) fn registry(of: &Arc<LinkParts>, tasks: Tasks) -> RegistryActor {
-    RegistryActor {
-        env: Arc::clone(&of.env),
-        addresses: Arc::clone(&of.addresses),
-        link: Arc::clone(&of.link),
-        tools: Arc::clone(&of.tools),
-        project: Arc::clone(&of.project),
-        attached: of.attached.clone(),
-        tasks,
-    }
-}
-
-/// Creates a session actor for the seat.
-pub(super) fn session(seat: &Arc<Seat>, tasks: Tasks) -> SessionActor {
-    SessionActor { seat: Seat::clone(seat), tasks }
 }

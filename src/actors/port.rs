@@ -35,11 +35,8 @@ use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::supervisor::Tasks;
 use crate::survey::{self, Survey};
 
-/// The actor.
 pub struct PortActor {
-    /// The seat of the session.
     pub seat: Seat,
-    /// The tasks of this actor.
     pub tasks: Tasks,
     /// The number of surveys that did not end in time and whose threads have not ended.
     pub hanging: Arc<AtomicU8>,
@@ -50,13 +47,12 @@ impl Actor for PortActor {
     type State = ();
     type Arguments = ();
 
-    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<(), ActorProcessingErr> {
-        self.seat.client.actor.fill(me);
+    async fn pre_start(&self, _me: ActorRef<Message>, (): ()) -> Result<(), ActorProcessingErr> {
         Ok(())
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        self.tasks.spawn(tell_links(self.seat.clone()));
+        self.tasks.spawn(tell_links(self.seat.clone(), self.tasks.clone()));
         Ok(())
     }
 
@@ -84,8 +80,6 @@ impl Actor for PortActor {
             | Message::Asked(_)
             | Message::EditorWanted
             | Message::InputEnded(_)
-            | Message::Stop
-            | Message::CallsSettled
             | Message::Timer(_)
             | Message::RoutingTimer(_) => {}
         }
@@ -257,8 +251,7 @@ fn info(opened: Opened) -> ClientInfo {
 }
 
 /// Tells the session what is seen of each link, from here on. What changes while the session does not read is told once.
-async fn tell_links(seat: Seat) {
-    let tasks = Tasks::default();
+async fn tell_links(seat: Seat, tasks: Tasks) {
     let mut openings = seat.links.openings();
     let mut told: BTreeMap<PathBuf, Port> = BTreeMap::new();
     loop {

@@ -10,32 +10,22 @@ use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::fsm::Driver;
 use crate::fsm::push::{Effect, Event, Push, Timer};
 use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
-use crate::link::Link;
+use crate::link::LinkParts;
 use crate::net::BoxStream;
 use crate::protocol::framing::lines::{Line, LineDecoder};
-use crate::runtime::addresses::Addresses;
-use crate::runtime::environment::Environment;
 use crate::runtime::messages::push::Message;
 use crate::runtime::messages::{bridge, discovery, registry};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 
-/// The actor.
 #[derive(Clone)]
 pub struct PushActor {
-    /// The gateway's environment.
-    pub env: Arc<Environment>,
-    /// The other actors.
-    pub addresses: Arc<Addresses>,
-    /// The editor's link.
-    pub link: Arc<Link>,
-    /// The tasks of this actor.
+    pub of: Arc<LinkParts>,
     pub tasks: Tasks,
 }
 
@@ -44,8 +34,6 @@ pub struct State {
     driver: Driver<Push>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// Dropping this sender ends the task that accepts connections and every socket's task.
-    open: Option<watch::Sender<()>>,
     second: (Instant, u32),
 }
 
@@ -55,15 +43,14 @@ impl Actor for PushActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.push.fill(me.clone());
         let (driver, _) = Driver::start(Push::default());
-        self.env.events.machine_started(driver.machine(), driver.state());
+        self.of.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
-        Ok(State { driver, timers, me, open: None, second: (Instant::now(), 0) })
+        Ok(State { driver, timers, me, second: (Instant::now(), 0) })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if self.env.config.is_pushed() {
+        if self.of.env.config.is_pushed() {
             self.feed(state, &Event::Wanted);
         }
         Ok(())
@@ -78,29 +65,27 @@ impl Actor for PushActor {
         match message {
             Message::Bound(Ok(listener)) => {
                 let port = listener.local_addr().port();
-                self.link.keep_push_listener(Some(listener));
-                self.accept(state);
+                self.of.link.keep_push_listener(Some(listener));
+                self.accept(state.me.clone());
                 self.feed(state, &Event::Bound { port });
             }
             Message::Bound(Err(error)) => {
-                self.env.events.push_not_bound(&error.to_string());
+                self.of.env.events.push_not_bound(&error.to_string());
                 self.feed(state, &Event::BindFailed);
             }
-            Message::Attached => self.feed(state, &Event::Attached),
-            Message::Detached => self.feed(state, &Event::Detached),
             Message::Hint(hint, _permit) => {
                 if within_rate(state) {
                     self.feed(state, &Event::HintReceived(hint));
                 } else {
-                    self.env.events.push_ignored("more messages than are taken per second");
+                    self.of.env.events.push_ignored("more messages than are taken per second");
                 }
             }
             Message::Missed(count, _permit) => {
-                self.env.events.push_missed(count);
+                self.of.env.events.push_missed(count);
                 // The missed message may have been about the tools, or about a reload after which the editor uses another port.
                 if within_rate(state) {
-                    self.addresses.registry.cast(registry::Message::ChangeHinted(None));
-                    self.addresses.discovery.cast(discovery::Message::Wanted);
+                    self.of.addresses.registry.cast(registry::Message::ChangeHinted(None));
+                    self.of.addresses.discovery.cast(discovery::Message::Told(discovery::Event::Wanted));
                 }
             }
             Message::Timer(timer) => {
@@ -108,7 +93,6 @@ impl Actor for PushActor {
                     self.feed(state, &Event::Elapsed(timer));
                 }
             }
-            Message::Stop => self.feed(state, &Event::StopRequested),
         }
         Ok(())
     }
@@ -127,28 +111,23 @@ impl PushActor {
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.env.events.stepped(&out, before, event);
+        self.of.env.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
                 Effect::Bind => self.bind(state),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
-                Effect::Disarm(timer) => state.timers.disarm(timer),
-                Effect::PublishEndpoint(port) => self.link.set_push_port(port),
+                Effect::PublishEndpoint(port) => self.of.link.set_push_port(port),
                 Effect::PassHint(hint) => {
-                    self.addresses.bridge.cast(bridge::Message::Hint(hint));
+                    self.of.addresses.bridge.cast(bridge::Message::Told(bridge::Event::HintReceived(hint)));
                 }
-                Effect::CountUnknown => self.env.events.push_ignored("a type that is not known"),
-                Effect::CloseSockets => {
-                    state.open = None;
-                    self.link.keep_push_listener(None);
-                }
+                Effect::CountUnknown => self.of.env.events.push_ignored("a type that is not known"),
             }
         }
     }
 
     /// Binds a free port, or takes over a predecessor's listener.
     fn bind(&self, state: &State) {
-        let (env, link, me) = (Arc::clone(&self.env), Arc::clone(&self.link), state.me.clone());
+        let (env, link, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.link), state.me.clone());
         self.tasks.spawn(async move {
             let bound = match link.push_listener() {
                 Some(listener) => Ok(listener),
@@ -158,48 +137,32 @@ impl PushActor {
         });
     }
 
-    fn accept(&self, state: &mut State) {
-        let Some(listener) = self.link.push_listener() else { return };
-        let (open, closed) = watch::channel(());
-        state.open = Some(open);
-        let (actor, me, tasks) = (self.clone(), state.me.clone(), self.tasks.clone());
+    fn accept(&self, me: ActorRef<Message>) {
+        let Some(listener) = self.of.link.push_listener() else { return };
+        let (actor, tasks) = (self.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
         // One counter for all sockets: an editor's sequence numbers continue over all its connections.
         let last = Arc::new(AtomicU64::new(0));
-        let accepting = {
-            let closed = closed.clone();
-            async move {
-                loop {
-                    let Ok((socket, _)) = listener.accept().await else {
-                        // Most likely out of descriptors: do not spin.
-                        tokio::time::sleep(ACCEPT_PAUSE).await;
-                        continue;
-                    };
-                    if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
-                        sockets.fetch_sub(1, Ordering::Relaxed);
-                        actor.env.events.push_ignored("more sockets than are taken");
-                        continue;
-                    }
-                    let _ = me.cast(Message::Attached);
-                    let (actor, me, sockets) = (actor.clone(), me.clone(), Arc::clone(&sockets));
-                    let last = Arc::clone(&last);
-                    tasks.spawn(until_closed(closed.clone(), async move {
-                        actor.read(socket, &me, &last).await;
-                        sockets.fetch_sub(1, Ordering::Relaxed);
-                        let _ = me.cast(Message::Detached);
-                    }));
+        self.tasks.spawn(async move {
+            loop {
+                let Ok((socket, _)) = listener.accept().await else {
+                    // Most likely out of descriptors: do not spin.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
+                    sockets.fetch_sub(1, Ordering::Relaxed);
+                    actor.of.env.events.push_ignored("more sockets than are taken");
+                    continue;
                 }
+                let (actor, me, sockets) = (actor.clone(), me.clone(), Arc::clone(&sockets));
+                let last = Arc::clone(&last);
+                tasks.spawn(async move {
+                    actor.read(socket, &me, &last).await;
+                    sockets.fetch_sub(1, Ordering::Relaxed);
+                });
             }
-        };
-        self.tasks.spawn(until_closed(closed, accepting));
-    }
-}
-
-async fn until_closed(mut closed: watch::Receiver<()>, task: impl Future<Output = ()>) {
-    tokio::select! {
-        biased;
-        _ = closed.changed() => {}
-        () = task => {}
+        });
     }
 }
 
@@ -223,26 +186,29 @@ impl PushActor {
             decoder.push(buffer.get(..count).unwrap_or_default());
             while let Some(line) = decoder.next_line() {
                 let decoded = match &line {
-                    Line::Whole(bytes) => {
-                        self.link.dialect().decode_push(bytes, &self.link.push_token).map_err(|bad| bad.to_string())
-                    }
+                    Line::Whole(bytes) => self
+                        .of
+                        .link
+                        .dialect()
+                        .decode_push(bytes, &self.of.link.push_token)
+                        .map_err(|bad| bad.to_string()),
                     Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
                 };
                 match decoded {
                     Ok(hint) => {
                         let sequence = match &line {
-                            Line::Whole(bytes) => self.link.dialect().push_sequence(bytes),
+                            Line::Whole(bytes) => self.of.link.dialect().push_sequence(bytes),
                             Line::TooLong { .. } => None,
                         };
                         let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));
                         if missed > 0 {
-                            let permit = self.addresses.mailboxes.push.permit(0).await;
+                            let permit = self.of.addresses.mailboxes.push.permit(0).await;
                             let _ = me.cast(Message::Missed(missed, permit));
                         }
-                        let permit = self.addresses.mailboxes.push.permit(0).await;
+                        let permit = self.of.addresses.mailboxes.push.permit(0).await;
                         let _ = me.cast(Message::Hint(hint, permit));
                     }
-                    Err(why) => self.env.events.push_ignored(&why),
+                    Err(why) => self.of.env.events.push_ignored(&why),
                 }
             }
         }

@@ -10,35 +10,19 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::client::Attached;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::link::{Link, Project, Tools};
+use crate::link::LinkParts;
 use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
-use crate::runtime::addresses::Addresses;
-use crate::runtime::environment::Environment;
 use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::session;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
 
-/// The actor.
 pub struct RegistryActor {
-    /// The gateway's environment.
-    pub env: Arc<Environment>,
-    /// The other actors.
-    pub addresses: Arc<Addresses>,
-    /// The editor's link.
-    pub link: Arc<Link>,
-    /// The editor's tools.
-    pub tools: Arc<Tools>,
-    /// The project that is wanted.
-    pub project: Arc<Project>,
-    /// The sessions on the link, which are notified when the catalogue changes.
-    pub attached: Attached,
-    /// The tasks of this actor.
+    pub of: Arc<LinkParts>,
     pub tasks: Tasks,
 }
 
@@ -60,18 +44,17 @@ impl Actor for RegistryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.registry.fill(me.clone());
-        let published = self.tools.published.borrow().source;
+        let published = self.of.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, staged: None, read: None, project: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let known = self.of.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         // The list on disk belongs to a dialect. Before the first survey, the dialect is known only if there is just one.
         let named = || {
-            let config = self.project.config();
+            let config = self.of.project.config();
             let project = config.project.as_deref().filter(|_| config.dialects.len() == 1);
             project.and_then(|project| crate::config::named_project(project).ok())
         };
@@ -98,14 +81,14 @@ impl Actor for RegistryActor {
             // After the effects of the machine, the place of the list is free.
             Message::ListReceived(epoch, listing) => {
                 let published = self.received(state, epoch, &listing);
-                self.link.list_is_over(epoch, published);
+                self.of.link.list_is_over(epoch, published);
             }
             Message::ListFailed(epoch, why) => {
-                self.env.events.trouble_with("list_failed", &why);
+                self.of.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
-                self.link.list_is_over(epoch, false);
+                self.of.link.list_is_over(epoch, false);
             }
             Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
@@ -123,10 +106,10 @@ impl RegistryActor {
     /// Whether the tool list of this connection is wanted: the connection must be the current one and lead to the wanted
     /// project's editor. While it is not known which project is wanted, the connected project may be the wanted one.
     fn is_current(&self, state: &State, epoch: Epoch) -> bool {
-        let link = self.link.view.borrow().clone();
+        let link = self.of.link.view.borrow().clone();
         let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
         let known = state.project.as_ref().is_none_or(|known| *known == target.project);
-        known && self.link.wanted().may_be(target.project.as_deref())
+        known && self.of.link.wanted().may_be(target.project.as_deref())
     }
 
     /// Publishes a list. Returns false if it is not of the editor that is wanted.
@@ -134,13 +117,13 @@ impl RegistryActor {
         if !self.is_current(state, epoch) {
             return false;
         }
-        self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
-        let known = Arc::clone(&self.tools.published.borrow().tools);
+        self.of.env.events.tools_listed(listing.tools.len(), &listing.dropped);
+        let known = Arc::clone(&self.of.tools.published.borrow().tools);
         let (tools, changed) = adopt(&known, &listing.tools);
         let (revision, dropped) = (listing.revision.clone(), listing.dropped.clone());
         let listing = Arc::new(ToolListing { tools, revision, dropped });
         if listing.revision.is_some() {
-            self.tools.keep_listing(Arc::clone(&listing));
+            self.of.tools.keep_listing(Arc::clone(&listing));
         }
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
@@ -153,14 +136,14 @@ impl RegistryActor {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
             // The project was left and is wanted again before its editor was disconnected, so no other `LinkReady` follows.
-            let epoch = self.link.view.borrow().epoch;
+            let epoch = self.of.link.view.borrow().epoch;
             if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);
             }
         }
         match project {
             Some(project) => self.read_disk(state, project),
-            None => self.tools.disk_was_read(),
+            None => self.of.tools.disk_was_read(),
         }
     }
 
@@ -169,39 +152,37 @@ impl RegistryActor {
             return;
         }
         let found = match read {
-            Ok(file) if self.tools.published.borrow().source == Source::None => {
+            Ok(file) if self.of.tools.published.borrow().source == Source::None => {
                 state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
             // A list that the editor has sent since then is better than the file.
-            Ok(_) => return self.tools.disk_was_read(),
+            Ok(_) => return self.of.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(problem) => {
-                self.env.events.trouble_with("catalogue_file", &format!("{problem} ({})", project.display()));
+                self.of.env.events.trouble_with("catalogue_file", &format!("{problem} ({})", project.display()));
                 false
             }
         };
         self.feed(state, &Event::DiskRead { found });
-        self.tools.disk_was_read();
+        self.of.tools.disk_was_read();
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.env.events.stepped(&out, before, event);
+        self.of.env.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
-                // `read_disk` does this as soon as the project is known.
-                Effect::ReadDisk => {}
                 Effect::RequestList => {
-                    if let Some(exchange) = self.link.exchange() {
+                    if let Some(exchange) = self.of.link.exchange() {
                         exchange.lock().want_list();
                         exchange.wake();
                     }
                 }
                 Effect::Publish(source) => self.publish(state, source),
                 Effect::Announce => {
-                    self.attached.tell(|| session::Message::CatalogueChanged);
+                    self.of.attached.tell(|| session::Message::CatalogueChanged);
                 }
                 Effect::SaveDisk => self.save_disk(state),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -215,17 +196,17 @@ impl RegistryActor {
             Source::None => Some(Arc::default()),
             Source::Disk | Source::Live | Source::Stale => state.staged.take(),
         };
-        self.tools.show(source, staged.as_deref());
-        self.attached.tell(|| session::Message::LinkChanged);
+        self.of.tools.show(source, staged.as_deref());
+        self.of.attached.tell(|| session::Message::LinkChanged);
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.env.config.state_dir.clone() else { return self.tools.disk_was_read() };
+        let Some(folder) = self.of.env.config.state_dir.clone() else { return self.of.tools.disk_was_read() };
         if state.read.as_ref() == Some(&project) {
             return;
         }
         state.read = Some(project.clone());
-        let (env, link, me) = (Arc::clone(&self.env), Arc::clone(&self.link), state.me.clone());
+        let (env, link, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.link), state.me.clone());
         self.tasks.spawn(async move {
             let (host, dialect) = (Arc::clone(&env.host), link.dialect().name());
             let file = {
@@ -239,21 +220,21 @@ impl RegistryActor {
     }
 
     fn save_disk(&self, state: &State) {
-        let Some(folder) = self.env.config.state_dir.clone() else { return };
+        let Some(folder) = self.of.env.config.state_dir.clone() else { return };
         let Some(staged) = &state.staged else { return };
         // The list belongs to the project of the connected editor, even if another project was found since.
-        let connected = self.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
+        let connected = self.of.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
         let Some(project) = connected else { return };
-        let version = self.link.survey.borrow().as_ref().and_then(|survey| {
+        let version = self.of.link.survey.borrow().as_ref().and_then(|survey| {
             let same = survey.project.as_ref() == Some(&project);
             survey.facts.package_version.clone().filter(|_| same)
         });
         let tools = staged.tools.clone();
-        let file = CatalogueFile::new(&project, self.link.dialect().name(), version, tools);
-        let (host, events) = (Arc::clone(&self.env.host), self.env.events.clone());
+        let file = CatalogueFile::new(&project, self.of.link.dialect().name(), version, tools);
+        let (host, events) = (Arc::clone(&self.of.env.host), self.of.env.events.clone());
         // The write begins here and not in the task, and before the list is published: a session may end right after it got its
         // list, and the next session needs the file.
-        self.tasks.spawn(self.env.host.blocking(Box::new(move || {
+        self.tasks.spawn(self.of.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events.trouble_with("catalogue_write", &error.to_string());
             }

@@ -10,11 +10,8 @@ use crate::runtime::environment::Environment;
 /// The parts of a session that outlive its actor, and the links that it may be on.
 #[derive(Debug, Clone)]
 pub struct Seat {
-    /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The client of the session.
     pub client: Arc<Client>,
-    /// The links.
     pub links: Ports,
 }
 
@@ -29,7 +26,6 @@ impl Seat {
         self.tools_on(&self.link())
     }
 
-    /// Returns the gateway tools for this link.
     pub fn tools_on(&self, link: &Port) -> GatewayTools {
         GatewayTools {
             env: Arc::clone(&self.env),

@@ -38,18 +38,15 @@ use crate::protocol::mcp::{
     Request,
 };
 use crate::protocol::policy::Grounds;
-use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::SERVER;
+use crate::runtime::slot::Permit;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::Survey;
 
-/// The actor.
 pub struct SessionActor {
-    /// The seat of the session.
     pub seat: Seat,
-    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
@@ -99,7 +96,6 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.seat.client.actor.fill(me.clone());
         // The waiting calls of a predecessor were lost with it.
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         let client = self.seat.client.handshake();
@@ -178,11 +174,6 @@ impl Actor for SessionActor {
                 state.last_permit = permit.filter(|_| self.seat.links.hub().is_some());
                 self.release_last(state);
             }
-            Message::Stop => {
-                self.route(state, &RoutingEvent::StopRequested);
-                self.feed(state, &Event::StopRequested);
-            }
-            Message::CallsSettled => self.feed(state, &Event::CallsSettled),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     self.feed(state, &Event::Elapsed(timer));
@@ -404,8 +395,6 @@ impl SessionActor {
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
-            // Main ends the process. Main watches the outbox and the ledger itself, since this actor may be dead by then.
-            Effect::Finish => {}
         }
     }
 

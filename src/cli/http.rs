@@ -113,7 +113,7 @@ impl HttpSettings {
             None => http_token::own(&*parts.env.host, state)?,
         };
         let listener = listener(&*parts.env.net, address).await?;
-        let posts = several.take_posts().await?;
+        let posts = several.take_posts();
         let address = listener.local_addr();
         parts.env.serves_http_at(address);
         parts.env.events.http_listening(address);

@@ -23,10 +23,9 @@ use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, Offered, ProtocolVersion};
 use crate::runtime::enter;
-use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
 use crate::runtime::outbox::Outbox;
-use crate::runtime::slot::Slot;
+use crate::runtime::slot::{Mailbox, Slot};
 use crate::telemetry::events::Events;
 
 /// What is known from the client's handshake.

@@ -25,7 +25,6 @@ pub trait Hands<C>: LedgerAccess {
     fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, C), ConnectFailure>;
     /// Ends a patient dial that was only refused so far.
     fn hurry(&mut self, connection: &C);
-    /// Passes an order to the connection.
     fn order(&mut self, connection: &C, order: Order);
     /// Ends sending on the connection ([`Exchange::end_sending`](super::exchange::Exchange::end_sending)). Returns whether nothing is
     /// owed.
@@ -78,17 +77,14 @@ impl<C> BridgeCore<C> {
         }
     }
 
-    /// Returns the machine.
     pub fn machine(&self) -> &Bridge {
         self.driver.machine()
     }
 
-    /// Returns the machine's state.
     pub fn state(&self) -> State {
         self.driver.state()
     }
 
-    /// Returns the current connection.
     pub fn connection(&self) -> Option<&C> {
         self.connection.as_ref().map(|(_, connection)| connection)
     }

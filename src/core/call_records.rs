@@ -49,16 +49,12 @@ pub struct Origin {
     pub number: u64,
 }
 
-/// A call that is about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentCall {
     /// The request that the call answers.
     pub origin: Origin,
-    /// The call's id.
     pub call: CallId,
-    /// The call's tool.
     pub tool: Arc<str>,
-    /// The project of the editor.
     pub project: Option<PathBuf>,
     /// The key of the call in the editor's journal, if the editor has one.
     pub journal: Option<JournalKey>,
@@ -89,16 +85,13 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u64>,
     },
-    /// A call is about to be sent.
     Sent(SentCall),
     /// Nobody needs the record of a call any more: no byte of it was written, or its client wants no answer.
     Dropped {
-        /// The call.
         call: CallId,
     },
     /// A call is about to be answered. Of a call that ran on, this is its late result.
     Answered {
-        /// The call.
         call: CallId,
         /// The result as its client takes it, in a form for all versions of MCP (`ToolResult::stored`). Older versions wrote it in
         /// that of its client.
@@ -115,14 +108,12 @@ pub enum Record {
     },
     /// The client of a call does not wait for an answer to its request any more, but may ask for the result by the call's id.
     Told {
-        /// The call.
         call: CallId,
     },
     /// The client has the answer to a request.
     Delivered(Origin),
 }
 
-/// What is known of a request.
 #[derive(Debug, Clone)]
 pub enum Known {
     /// Its call was sent, and has not been answered.
@@ -136,13 +127,11 @@ pub enum Known {
 /// What is kept of a call for a gateway that comes after the one that sent it.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// The call.
     pub sent: SentCall,
     /// Whether its client was told that it still runs, or is about to be told, and does not wait for an answer then.
     pub told: bool,
     /// Whether its client has the answer to its request.
     pub delivered: bool,
-    /// Its result, if it has ended.
     pub result: Option<Arc<RawValue>>,
     /// Whether the result says that the outcome is unknown.
     pub unknown: bool,

@@ -14,13 +14,10 @@ use crate::protocol::text::{clean, nearest};
 /// A project that a session could mean.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Known {
-    /// The project.
     pub project: PathBuf,
-    /// Its editor.
     pub editor: Presence,
 }
 
-/// What is known about an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It is connected, or is expected to be.
@@ -90,10 +87,7 @@ pub enum Refusal {
     /// What the call names is no text.
     NotText,
     /// The call names two different editors.
-    Twice {
-        /// The two names.
-        names: [String; 2],
-    },
+    Twice { names: [String; 2] },
     /// No project with this name is known.
     Unknown {
         /// The name in the call.
@@ -112,11 +106,8 @@ pub enum Refusal {
     },
     /// The editor cannot be called.
     Away {
-        /// Why.
         cause: Cause,
-        /// The editor's name.
         name: String,
-        /// Its project.
         project: PathBuf,
         /// See the type.
         editors: Vec<String>,

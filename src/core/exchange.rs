@@ -100,7 +100,6 @@ impl Exchange {
         }
     }
 
-    /// Returns the connection's epoch.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -491,7 +490,6 @@ impl Exchange {
         self.awaits(|open| matches!(open, Answers::Call(..) | Answers::Outcomes(_)))
     }
 
-    /// What the connection was used for.
     pub fn used(&self) -> Used {
         self.used
     }

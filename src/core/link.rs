@@ -41,7 +41,6 @@ impl EditorIdentity {
 /// A program on the editor's port that does not answer as an editor. It may be the meant editor itself, while it does not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignPeer {
-    /// The port.
     pub port: u16,
     /// What the program is, as far as the bytes that it sent or its process show. `None` if that is unknown.
     pub what: Option<String>,
@@ -116,7 +115,6 @@ fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> 
 pub enum Fact<T> {
     /// The bridge machine's state, or what callers may expect, has changed.
     Expected {
-        /// The machine's state.
         state: &'static str,
         /// What callers may expect.
         availability: Availability,
@@ -132,9 +130,7 @@ pub enum Fact<T> {
     },
     /// The link's actors failed too often, and start again later.
     Rests,
-    /// An editor was greeted.
     Greeted {
-        /// The connection.
         epoch: Epoch,
         /// What was connected to.
         target: Option<T>,
@@ -147,7 +143,6 @@ pub enum Fact<T> {
     Lost(Loss),
     /// The editor answered the question for its heartbeat.
     Felt(Heartbeat),
-    /// The editor reported a new state.
     Reported(EditorState),
     /// Something else than the editor is at its port.
     Foreign(ForeignPeer),

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use crate::limits::{LOGBOOK_BYTES_MAX, LOGBOOK_ENTRIES_MAX, LOGS_SHOWN, LOGS_SHOWN_MAX};
 
-/// One entry of a log.
 #[derive(Debug, Clone)]
 pub struct LogEntry {
     /// The entry's own id. It is the call's id if the entry records a call.
@@ -18,7 +17,6 @@ pub struct LogEntry {
     pub name: String,
     /// Any JSON value, on one line.
     pub data: Box<RawValue>,
-    /// When the entry was written.
     pub at: SystemTime,
 }
 
@@ -60,7 +58,6 @@ impl Logbook {
         self.logs().skip(offset).take(limit).cloned().collect()
     }
 
-    /// Returns the number of logs.
     pub fn count(&self) -> usize {
         self.logs().count()
     }

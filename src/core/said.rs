@@ -27,9 +27,7 @@ pub struct Said {
     pub hold: Hold,
     /// The client's id of the request, for the log.
     pub id: String,
-    /// The project of the editor.
     pub project: PathBuf,
-    /// The call.
     pub call: NewCall,
     /// When the request came.
     pub since: Instant,
@@ -49,7 +47,6 @@ impl Said {
         Asked { key: self.call.request, profile: self.call.profile, form: self.call.form.clone() }
     }
 
-    /// Returns the line with which the call is said.
     fn line(&self, now: Instant) -> String {
         let call = &self.call;
         let raw = |json: String| RawValue::from_string(json).ok();
@@ -172,7 +169,6 @@ impl SaidCalls {
         self.open.contains_key(&number)
     }
 
-    /// Returns the open call with this number.
     pub fn get(&self, number: u64) -> Option<&Said> {
         self.open.get(&number)
     }

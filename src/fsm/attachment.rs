@@ -11,10 +11,9 @@
 
 use std::time::Duration;
 
-use super::{Charted, Machine, Outbox, Outcome, retry, statig_machine};
+use super::{Machine, NoGroup, Outbox, Outcome, retry, statig_machine};
 use crate::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_SUCCESSOR_MAX};
 
-/// The storage of the attachment.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Attachment {
     /// Whether the session was told to start a hub if none runs.
@@ -30,7 +29,6 @@ pub struct Attachment {
 pub enum Count {
     /// The attempts to connect since the session has had no hub.
     Attempts(u8),
-    /// The session is attached.
     Attached {
         /// The questions that the hub has not answered.
         questions: u8,
@@ -48,7 +46,6 @@ impl Default for Count {
     }
 }
 
-/// The state of the attachment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -60,21 +57,8 @@ pub enum State {
     Attached,
     /// The session serves its client by itself. The end.
     Embedded,
-    /// The session has ended. The end.
-    Stopped,
 }
 
-/// The superstates.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Group {
-    /// The session has no hub now.
-    Seeking,
-    /// The root: no handler decided the event.
-    Root,
-}
-
-/// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
@@ -114,8 +98,6 @@ pub enum Event {
     RedialDue,
     /// The timer for the search fired.
     SearchOver,
-    /// The session ends.
-    StopRequested,
 }
 
 /// What the shell must do.
@@ -133,13 +115,10 @@ pub enum Effect {
     Ask,
     /// End the process at the other end of the connection, which is hung.
     EndHub,
-    /// Close the connection.
     Close,
     /// Serve the client in this process.
     Embed,
-    /// Start a timer.
     Arm(Timer, Duration),
-    /// Stop a timer.
     Disarm(Timer),
 }
 
@@ -189,21 +168,13 @@ impl Attachment {
 
 impl Machine for Attachment {
     const NAME: &'static str = "attachment";
-    const ROOT: Group = Group::Root;
     type State = State;
-    type Group = Group;
+    type Group = NoGroup;
     type Event = Event;
     type Effect = Effect;
 
     fn initial() -> State {
         State::Dialing
-    }
-
-    fn group(state: State) -> Group {
-        match state {
-            State::Dialing | State::Waiting => Group::Seeking,
-            State::Attached | State::Embedded | State::Stopped => Group::Root,
-        }
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
@@ -231,18 +202,15 @@ impl Machine for Attachment {
                     self.wait(out)
                 }
                 Event::NoHub | Event::Refused { .. } | Event::Unanswered => Outcome::Transition(State::Embedded),
+                Event::SearchOver => Outcome::Transition(State::Embedded),
                 Event::Closed | Event::Looked { .. } => out.ignore("of an earlier connection"),
-                Event::RedialDue | Event::SearchOver | Event::StopRequested => Outcome::Super,
+                _ => Outcome::Super,
             },
             State::Waiting => match event {
                 Event::RedialDue => Outcome::Transition(State::Dialing),
+                Event::SearchOver => Outcome::Transition(State::Embedded),
                 Event::Closed | Event::Looked { .. } => out.ignore("of an earlier connection"),
-                Event::Welcomed { .. }
-                | Event::NoHub
-                | Event::Refused { .. }
-                | Event::Unanswered
-                | Event::SearchOver
-                | Event::StopRequested => Outcome::Super,
+                _ => Outcome::Super,
             },
             State::Attached => match event {
                 Event::Closed => self.lose(out),
@@ -275,33 +243,9 @@ impl Machine for Attachment {
                     }
                     _ => Outcome::Super,
                 },
-                Event::StopRequested => Outcome::Transition(State::Stopped),
-                Event::Welcomed { .. }
-                | Event::NoHub
-                | Event::Refused { .. }
-                | Event::Unanswered
-                | Event::RedialDue => Outcome::Super,
+                _ => Outcome::Super,
             },
             State::Embedded => out.ignore("the session has no hub any more"),
-            State::Stopped => out.ignore("the session has ended"),
-        }
-    }
-
-    fn on_group(&mut self, group: Group, event: &Event, _: &mut Outbox<Self>) -> Outcome<State> {
-        match (group, event) {
-            (Group::Seeking, Event::SearchOver) => Outcome::Transition(State::Embedded),
-            (Group::Seeking, Event::StopRequested) => Outcome::Transition(State::Stopped),
-            (
-                Group::Seeking,
-                Event::Welcomed { .. }
-                | Event::NoHub
-                | Event::Refused { .. }
-                | Event::Unanswered
-                | Event::Closed
-                | Event::Looked { .. }
-                | Event::RedialDue,
-            )
-            | (Group::Root, _) => Outcome::Super,
         }
     }
 
@@ -312,14 +256,14 @@ impl Machine for Attachment {
                 out.order(Effect::Close);
                 out.order(Effect::Embed);
             }
-            State::Stopped => out.order(Effect::Close),
             State::Waiting | State::Attached => {}
         }
     }
 }
-statig_machine!(Attachment, State, Group);
+statig_machine!(Attachment, State, NoGroup);
 
-impl Charted for Attachment {
+#[cfg(test)]
+impl super::tests::Charted for Attachment {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Welcomed { older: false },
@@ -333,7 +277,6 @@ impl Charted for Attachment {
             Event::Looked { silent: true },
             Event::RedialDue,
             Event::SearchOver,
-            Event::StopRequested,
         ]
     }
 
@@ -345,7 +288,7 @@ impl Charted for Attachment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fsm::chart::after;
+    use crate::fsm::tests::after;
     use crate::fsm::{Driver, Hosted};
 
     const WELCOMED: Event = Event::Welcomed { older: false };

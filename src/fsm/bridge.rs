@@ -14,9 +14,9 @@ use self::absence::{Absence, Past, Round};
 pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
 use self::link::{End, Link, Peer, Up};
 use super::cause::{Availability, Cause, Loss};
-use super::{Charted, Outbox, Outcome, statig_machine};
+use super::{Outbox, Outcome, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
-use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
+use crate::protocol::dialect::LeaveReason;
 
 /// The connection: its state, and what is known in that state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -199,8 +199,10 @@ impl Bridge {
 }
 statig_machine!(Bridge, State, Group);
 
-impl Charted for Bridge {
+#[cfg(test)]
+impl super::tests::Charted for Bridge {
     fn specimens() -> Vec<Event> {
+        use crate::protocol::dialect::{Activity, PushEvent};
         let evidence = |editor, activity| Evidence {
             editor,
             activity,

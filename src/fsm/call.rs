@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, Loss};
-use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
 
-/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -28,11 +27,9 @@ pub enum State {
     Uncertain,
     /// The client was answered "still running". The editor's answer is still awaited.
     Abandoned,
-    /// The client cancelled the call.
     Cancelled,
 }
 
-/// Superstates of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
@@ -42,8 +39,6 @@ pub enum Group {
     Flying,
     /// The call has ended: the client gets no further answer.
     Done,
-    /// The root: no handler decided the event.
-    Root,
 }
 
 /// How a call ended, as reported to the client.
@@ -87,7 +82,6 @@ impl Verdict {
     }
 }
 
-/// What happened to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The call joined the queue for the editor.
@@ -129,7 +123,6 @@ pub enum Event {
     HoldEnded(Cause),
     /// The client must be answered now, before it gives up.
     PatienceEnded,
-    /// The client cancelled the call.
     CancelledByClient,
 }
 
@@ -148,7 +141,6 @@ pub enum Effect {
     Note(Verdict),
 }
 
-/// The storage of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Whether the tool was declared read-only or idempotent when the call was sent. If so, the call may be sent again after a
@@ -224,7 +216,6 @@ impl Call {
 
 impl Machine for Call {
     const NAME: &'static str = "call";
-    const ROOT: Group = Group::Root;
     type State = State;
     type Group = Group;
     type Event = Event;
@@ -234,12 +225,12 @@ impl Machine for Call {
         State::Accepted
     }
 
-    fn group(state: State) -> Group {
-        match state {
+    fn group(state: State) -> Option<Group> {
+        Some(match state {
             State::Accepted | State::Held => Group::Waiting,
             State::Sent | State::Recovering | State::Abandoned => Group::Flying,
             State::Answered | State::Uncertain | State::Cancelled => Group::Done,
-        }
+        })
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
@@ -249,21 +240,6 @@ impl Machine for Call {
             (State::Accepted, Event::PatienceEnded) => {
                 out.ignore("it is decided within the same step that accepted it")
             }
-            (
-                State::Accepted,
-                Event::Refused(_)
-                | Event::HoldEnded(_)
-                | Event::CancelledByClient
-                | Event::Claimed { .. }
-                | Event::ClaimRevoked
-                | Event::ReplyArrived { .. }
-                | Event::ReplyWithheld
-                | Event::TurnedAway(_)
-                | Event::NotRunProven
-                | Event::FoundInterrupted
-                | Event::OutcomeLearned { .. }
-                | Event::OutcomeLost,
-            ) => Outcome::Super,
 
             (State::Held, Event::Claimed { recoverable, repeatable }) => {
                 self.recoverable = recoverable;
@@ -273,21 +249,6 @@ impl Machine for Call {
             }
             (State::Held, Event::EpochClosed(_)) => out.ignore("it was not claimed for that connection"),
             (State::Held, Event::PatienceEnded) => out.ignore("the end of holding answers it"),
-            (
-                State::Held,
-                Event::Refused(_)
-                | Event::HoldEnded(_)
-                | Event::CancelledByClient
-                | Event::Queued
-                | Event::ClaimRevoked
-                | Event::ReplyArrived { .. }
-                | Event::ReplyWithheld
-                | Event::TurnedAway(_)
-                | Event::NotRunProven
-                | Event::FoundInterrupted
-                | Event::OutcomeLearned { .. }
-                | Event::OutcomeLost,
-            ) => Outcome::Super,
 
             (State::Sent, Event::ReplyArrived { error }) => {
                 out.order(Effect::Answer(Self::verdict(error)));
@@ -319,16 +280,6 @@ impl Machine for Call {
             (State::Sent, Event::HoldEnded(_)) => {
                 out.ignore("it is no longer held: its patience is a timer of its own")
             }
-            (
-                State::Sent,
-                Event::Queued
-                | Event::Refused(_)
-                | Event::Claimed { .. }
-                | Event::FoundInterrupted
-                | Event::OutcomeLearned { .. }
-                | Event::OutcomeLost
-                | Event::CancelledByClient,
-            ) => Outcome::Super,
 
             (State::Recovering, Event::OutcomeLearned { error }) => {
                 out.order(Effect::Answer(Self::verdict(error)));
@@ -353,14 +304,6 @@ impl Machine for Call {
                 out.ignore("a frame of a closed connection proves nothing")
             }
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
-            (
-                State::Recovering,
-                Event::Queued
-                | Event::Refused(_)
-                | Event::Claimed { .. }
-                | Event::ClaimRevoked
-                | Event::CancelledByClient,
-            ) => Outcome::Super,
 
             (State::Abandoned, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
                 out.order(Effect::KeepLate);
@@ -404,9 +347,6 @@ impl Machine for Call {
             (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
-            (State::Abandoned, Event::Queued | Event::Refused(_) | Event::Claimed { .. } | Event::ClaimRevoked) => {
-                Outcome::Super
-            }
 
             (State::Cancelled, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
                 // The client gets no answer any more, but the record must show how the call ended.
@@ -414,25 +354,7 @@ impl Machine for Call {
                 out.order(Effect::Note(Self::verdict(error)));
                 Outcome::Handled
             }
-            (
-                State::Answered | State::Uncertain | State::Cancelled,
-                Event::Queued
-                | Event::Refused(_)
-                | Event::Claimed { .. }
-                | Event::ClaimRevoked
-                | Event::ReplyWithheld
-                | Event::TurnedAway(_)
-                | Event::NotRunProven
-                | Event::FoundInterrupted
-                | Event::EpochClosed(_)
-                | Event::OutcomeLost
-                | Event::HoldEnded(_)
-                | Event::PatienceEnded
-                | Event::CancelledByClient,
-            )
-            | (State::Answered | State::Uncertain, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
-                Outcome::Super
-            }
+            _ => Outcome::Super,
         }
     }
 
@@ -468,31 +390,15 @@ impl Machine for Call {
             (Group::Done, Event::ReplyWithheld) => out.ignore("it has ended: nobody waits for the outcome"),
             (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
             (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
-            (
-                Group::Waiting | Group::Flying | Group::Done,
-                Event::Queued
-                | Event::Refused(_)
-                | Event::Claimed { .. }
-                | Event::ClaimRevoked
-                | Event::ReplyArrived { .. }
-                | Event::ReplyWithheld
-                | Event::TurnedAway(_)
-                | Event::NotRunProven
-                | Event::FoundInterrupted
-                | Event::EpochClosed(_)
-                | Event::OutcomeLearned { .. }
-                | Event::OutcomeLost
-                | Event::HoldEnded(_)
-                | Event::PatienceEnded,
-            )
-            | (Group::Root, _) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 }
 
 statig_machine!(Call, State, Group);
 
-impl Charted for Call {
+#[cfg(test)]
+impl super::tests::Charted for Call {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Queued,

@@ -86,7 +86,6 @@ pub enum Cause {
     Gateway,
     /// More requests are open than the gateway keeps.
     Overload,
-    /// The gateway is shutting down.
     ShuttingDown,
 }
 
@@ -128,7 +127,6 @@ pub enum Loss {
     Reload,
     /// The editor had begun the call, and says that a domain reload interrupted it.
     Interrupted,
-    /// The editor quit.
     Quit,
     /// The connection ended without an announcement.
     Disconnect,
@@ -156,7 +154,6 @@ pub enum Return {
     Reloaded,
     /// It is the same domain, so the editor was not away because of a reload.
     SameDomain,
-    /// It is another process.
     OtherProcess,
 }
 

@@ -17,12 +17,11 @@
 //! thread cannot be ended, so at most `SURVEYS_HANGING_MAX` threads may hang at once, and the next survey begins after
 //! `SURVEY_AGAIN`.
 //!
-//! Files are watched from the first request on, before the first survey, so that no change between them is missed. With each
-//! survey the shell updates which files are watched.
+//! With each survey the shell updates which files are watched.
 
 use std::time::Duration;
 
-use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 
 /// Why a survey is made.
@@ -35,20 +34,16 @@ pub enum Cause {
     News,
 }
 
-/// The storage of discovery.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Discovery {
     /// Why the current or last survey was made.
     pub cause: Cause,
     /// Why another survey follows the current one; `None` if none follows.
     pub again: Option<Cause>,
-    /// Whether files are being watched.
-    pub watching: bool,
     /// The number of surveys that were given up and whose threads have not ended.
     pub hanging: u8,
 }
 
-/// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
@@ -58,7 +53,6 @@ pub enum Timer {
     Again,
 }
 
-/// The state of discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -72,46 +66,13 @@ pub enum State {
     Offering,
     /// The last survey found no target; waiting for changes.
     Watching,
-    /// The end.
-    Stopped,
 }
 
-/// The superstates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
     /// A survey has been made, and none is running now.
     Surveyed,
-    /// The root: no handler decided the event.
-    Root,
-}
-
-/// What a survey found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Finding {
-    /// Targets that may be called.
-    Callable {
-        /// The number of targets; 0 is treated as [`Finding::Nothing`].
-        count: u8,
-    },
-    /// There are only candidates that are not proven to be this project's editor.
-    OnlyUnproven,
-    /// Several editors fit equally well.
-    Ambiguous,
-    /// There is no trace of an editor.
-    Nothing,
-}
-
-/// Why there is no target.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
-pub enum WhyNothing {
-    /// There are only candidates that are not proven to be this project's editor.
-    OnlyUnproven,
-    /// Several editors fit equally well.
-    Ambiguous,
-    /// There is no trace of an editor.
-    Nothing,
 }
 
 /// What can happen to discovery.
@@ -119,40 +80,28 @@ pub enum WhyNothing {
 pub enum Event {
     /// The bridge asks for targets.
     Wanted,
-    /// A watched file changed.
     FilesChanged,
-    /// The survey is done.
-    Surveyed(Finding),
+    Surveyed {
+        /// Whether it found a target that may be called.
+        found: bool,
+    },
     /// A survey that was given up has ended after all.
     HangingEnded,
-    /// A timer fired.
     Elapsed(Timer),
-    /// The link stops.
-    StopRequested,
 }
 
 /// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Make a survey.
     Survey,
-    /// Report the targets of the last survey to the bridge.
-    Offer,
-    /// Report the result of the last survey that ended to the bridge once more, if it is still valid.
-    OfferAgain,
+    /// Report to the bridge what the last survey that ended found: targets, or why there are none.
+    Offer {
+        /// Whether that is news: then the bridge ends its wait.
+        news: bool,
+    },
     /// Do not wait for the running survey any longer, and log that it hangs.
     GiveUp,
-    /// Report to the bridge that there is no target.
-    OfferNothing(WhyNothing),
-    /// Start watching files.
-    Watch,
-    /// Tell the bridge to end its wait.
-    ShortenWait,
-    /// Stop watching files.
-    Unwatch,
-    /// Start a timer.
     Arm(Timer, Duration),
-    /// Stop a timer.
     Disarm(Timer),
 }
 
@@ -167,35 +116,22 @@ impl Discovery {
         match event {
             Event::HangingEnded => self.hanging = self.hanging.saturating_sub(1),
             Event::Elapsed(_) => return out.ignore("a timer of a state that was left"),
-            Event::Wanted | Event::FilesChanged | Event::Surveyed(_) | Event::StopRequested => {
-                return Outcome::Super;
-            }
+            _ => return Outcome::Super,
         }
         Outcome::Handled
     }
 
-    fn tell(&mut self, finding: Finding, out: &mut Outbox<Self>) -> Outcome<State> {
-        let why = match finding {
-            Finding::Callable { count: 1.. } => None,
-            Finding::OnlyUnproven => Some(WhyNothing::OnlyUnproven),
-            Finding::Ambiguous => Some(WhyNothing::Ambiguous),
-            Finding::Nothing | Finding::Callable { count: 0 } => Some(WhyNothing::Nothing),
-        };
-        out.order(why.map_or(Effect::Offer, Effect::OfferNothing));
-        if why.is_none() && self.cause == Cause::News {
-            out.order(Effect::ShortenWait);
-        }
-        match (self.again.take(), why) {
-            (Some(cause), _) => self.scan(cause),
-            (None, None) => Outcome::Transition(State::Offering),
-            (None, Some(_)) => Outcome::Transition(State::Watching),
+    fn tell(&mut self, found: bool, out: &mut Outbox<Self>) -> Outcome<State> {
+        out.order(Effect::Offer { news: found && self.cause == Cause::News });
+        match self.again.take() {
+            Some(cause) => self.scan(cause),
+            None => Outcome::Transition(if found { State::Offering } else { State::Watching }),
         }
     }
 }
 
 impl Machine for Discovery {
     const NAME: &'static str = "discovery";
-    const ROOT: Group = Group::Root;
     type State = State;
     type Group = Group;
     type Event = Event;
@@ -205,89 +141,57 @@ impl Machine for Discovery {
         State::Idle
     }
 
-    fn group(state: State) -> Group {
-        match state {
-            State::Offering | State::Watching => Group::Surveyed,
-            State::Idle | State::Scanning | State::Stuck | State::Stopped => Group::Root,
-        }
+    fn group(state: State) -> Option<Group> {
+        matches!(state, State::Offering | State::Watching).then_some(Group::Surveyed)
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match state {
-            State::Idle => match event {
-                Event::Wanted => {
-                    self.watching = true;
-                    out.order(Effect::Watch);
-                    self.scan(Cause::Asked)
-                }
-                Event::HangingEnded | Event::Elapsed(_) => self.anywhere(event, out),
-                Event::FilesChanged | Event::Surveyed(_) => Outcome::Super,
-                Event::StopRequested => Outcome::Transition(State::Stopped),
-            },
-            State::Scanning => match event {
-                Event::Wanted if self.again == Some(Cause::Asked) => {
-                    out.ignore("one more survey is remembered already")
-                }
-                Event::Wanted => {
-                    self.again = Some(Cause::Asked);
-                    Outcome::Handled
-                }
-                Event::FilesChanged if self.again.is_some() => out.ignore("one more survey is remembered already"),
-                Event::FilesChanged => {
-                    self.again = Some(Cause::News);
-                    Outcome::Handled
-                }
-                Event::Surveyed(finding) => self.tell(*finding, out),
-                Event::Elapsed(Timer::Survey) => {
-                    self.hanging = self.hanging.saturating_add(1);
-                    // The next survey also serves requests that came during this one.
-                    self.again = None;
-                    out.order(Effect::GiveUp);
-                    Outcome::Transition(State::Stuck)
-                }
-                Event::HangingEnded | Event::Elapsed(_) => self.anywhere(event, out),
-                Event::StopRequested => Outcome::Transition(State::Stopped),
-            },
-            State::Stuck => match event {
-                Event::Wanted => {
-                    out.order(Effect::OfferAgain);
-                    Outcome::Handled
-                }
-                Event::FilesChanged => out.ignore("the next survey will see it"),
-                Event::HangingEnded => {
-                    self.hanging = self.hanging.saturating_sub(1);
-                    self.scan(Cause::News)
-                }
-                Event::Elapsed(Timer::Again) => self.scan(Cause::News),
-                Event::Elapsed(_) => self.anywhere(event, out),
-                Event::Surveyed(_) => Outcome::Super,
-                Event::StopRequested => Outcome::Transition(State::Stopped),
-            },
-            State::Offering | State::Watching => match event {
-                Event::Wanted
-                | Event::FilesChanged
-                | Event::Surveyed(_)
-                | Event::HangingEnded
-                | Event::Elapsed(_)
-                | Event::StopRequested => Outcome::Super,
-            },
-            State::Stopped => match event {
-                Event::Wanted | Event::FilesChanged | Event::Elapsed(_) => out.ignore("it was stopped for good"),
-                Event::Surveyed(_) | Event::HangingEnded => out.ignore("nobody is left to be told"),
-                Event::StopRequested => out.ignore("already stopped"),
-            },
+        match (state, event) {
+            (State::Idle, Event::Wanted) => self.scan(Cause::Asked),
+            (State::Scanning, Event::Wanted) if self.again == Some(Cause::Asked) => {
+                out.ignore("one more survey is remembered already")
+            }
+            (State::Scanning, Event::Wanted) => {
+                self.again = Some(Cause::Asked);
+                Outcome::Handled
+            }
+            (State::Scanning, Event::FilesChanged) if self.again.is_some() => {
+                out.ignore("one more survey is remembered already")
+            }
+            (State::Scanning, Event::FilesChanged) => {
+                self.again = Some(Cause::News);
+                Outcome::Handled
+            }
+            (State::Scanning, Event::Surveyed { found }) => self.tell(*found, out),
+            (State::Scanning, Event::Elapsed(Timer::Survey)) => {
+                self.hanging = self.hanging.saturating_add(1);
+                // The next survey also serves requests that came during this one.
+                self.again = None;
+                out.order(Effect::GiveUp);
+                Outcome::Transition(State::Stuck)
+            }
+            (State::Stuck, Event::Wanted) => {
+                out.order(Effect::Offer { news: false });
+                Outcome::Handled
+            }
+            (State::Stuck, Event::FilesChanged) => out.ignore("the next survey will see it"),
+            (State::Stuck, Event::HangingEnded) => {
+                self.hanging = self.hanging.saturating_sub(1);
+                self.scan(Cause::News)
+            }
+            (State::Stuck, Event::Elapsed(Timer::Again)) => self.scan(Cause::News),
+            (State::Idle | State::Scanning | State::Stuck, _) => self.anywhere(event, out),
+            (State::Offering | State::Watching, _) => Outcome::Super,
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match (group, event) {
-            (Group::Surveyed, Event::Wanted) => self.scan(Cause::Asked),
+    fn on_group(&mut self, Group::Surveyed: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Wanted => self.scan(Cause::Asked),
             // Surveys even while a target is offered: the port or the editor's activity may have changed.
-            (Group::Surveyed, Event::FilesChanged) => self.scan(Cause::News),
-            (Group::Surveyed, Event::StopRequested) => Outcome::Transition(State::Stopped),
-            (Group::Surveyed, Event::HangingEnded | Event::Elapsed(_)) => self.anywhere(event, out),
-            // The result of a survey although none was running: a bug of the shell.
-            (Group::Surveyed, Event::Surveyed(_)) | (Group::Root, _) => Outcome::Super,
+            Event::FilesChanged => self.scan(Cause::News),
+            // The result of a survey although none was running would be a bug of the shell.
+            _ => self.anywhere(event, out),
         }
     }
 
@@ -298,12 +202,6 @@ impl Machine for Discovery {
                 out.order(Effect::Survey);
             }
             State::Stuck if self.hanging < SURVEYS_HANGING_MAX => out.order(Effect::Arm(Timer::Again, SURVEY_AGAIN)),
-            State::Stopped => {
-                if self.watching {
-                    out.order(Effect::Unwatch);
-                }
-                *self = Self::default();
-            }
             State::Idle | State::Stuck | State::Offering | State::Watching => {}
         }
     }
@@ -312,26 +210,23 @@ impl Machine for Discovery {
         match state {
             State::Scanning => out.order(Effect::Disarm(Timer::Survey)),
             State::Stuck => out.order(Effect::Disarm(Timer::Again)),
-            State::Idle | State::Offering | State::Watching | State::Stopped => {}
+            State::Idle | State::Offering | State::Watching => {}
         }
     }
 }
 statig_machine!(Discovery, State, Group);
 
-impl Charted for Discovery {
+#[cfg(test)]
+impl super::tests::Charted for Discovery {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Wanted,
             Event::FilesChanged,
-            Event::Surveyed(Finding::Callable { count: 0 }),
-            Event::Surveyed(Finding::Callable { count: 1 }),
-            Event::Surveyed(Finding::OnlyUnproven),
-            Event::Surveyed(Finding::Ambiguous),
-            Event::Surveyed(Finding::Nothing),
+            Event::Surveyed { found: true },
+            Event::Surveyed { found: false },
             Event::HangingEnded,
             Event::Elapsed(Timer::Survey),
             Event::Elapsed(Timer::Again),
-            Event::StopRequested,
         ]
     }
 
@@ -344,10 +239,12 @@ impl Charted for Discovery {
 mod tests {
     use super::*;
     use crate::fsm::Driver;
-    use crate::fsm::chart::after;
+    use crate::fsm::tests::after;
 
-    const FOUND: Event = Event::Surveyed(Finding::Callable { count: 1 });
-    const NOTHING: Event = Event::Surveyed(Finding::Nothing);
+    const FOUND: Event = Event::Surveyed { found: true };
+    const NOTHING: Event = Event::Surveyed { found: false };
+    const OFFER: Effect = Effect::Offer { news: false };
+    const NEWS: Effect = Effect::Offer { news: true };
 
     /// Returns the effects that are ordered, without those for timers.
     fn orders(it: &mut Driver<Discovery>, event: &Event) -> Vec<Effect> {
@@ -356,30 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn idle_wanted_watches_before_it_surveys() {
+    fn idle_wanted_surveys() {
         let mut it = after(Discovery::default(), &[]);
-        assert_eq!(orders(&mut it, &Event::Wanted), [Effect::Watch, Effect::Survey]);
+        assert_eq!(orders(&mut it, &Event::Wanted), [Effect::Survey]);
     }
 
     #[test]
     fn scanning_surveyed_callable_offers_and_cuts_no_wait_of_a_bridge_that_asked() {
         let mut it = after(Discovery::default(), &[Event::Wanted]);
-        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer]);
+        assert_eq!(orders(&mut it, &FOUND), [OFFER]);
         assert_eq!(it.state(), State::Offering);
     }
 
     #[test]
-    fn scanning_surveyed_without_a_target_says_why() {
-        for (finding, why) in [
-            (Finding::OnlyUnproven, WhyNothing::OnlyUnproven),
-            (Finding::Ambiguous, WhyNothing::Ambiguous),
-            (Finding::Nothing, WhyNothing::Nothing),
-            (Finding::Callable { count: 0 }, WhyNothing::Nothing),
-        ] {
-            let mut it = after(Discovery::default(), &[Event::Wanted]);
-            assert_eq!(orders(&mut it, &Event::Surveyed(finding)), [Effect::OfferNothing(why)]);
-            assert_eq!(it.state(), State::Watching);
-        }
+    fn scanning_surveyed_without_a_target_is_told_too() {
+        let mut it = after(Discovery::default(), &[Event::Wanted]);
+        assert_eq!(orders(&mut it, &NOTHING), [OFFER]);
+        assert_eq!(it.state(), State::Watching);
     }
 
     #[test]
@@ -388,45 +278,30 @@ mod tests {
         for event in [Event::FilesChanged, Event::FilesChanged] {
             assert!(orders(&mut it, &event).is_empty());
         }
-        assert_eq!(orders(&mut it, &NOTHING), [Effect::OfferNothing(WhyNothing::Nothing), Effect::Survey]);
-        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait]);
+        assert_eq!(orders(&mut it, &NOTHING), [OFFER, Effect::Survey]);
+        assert_eq!(orders(&mut it, &FOUND), [NEWS]);
         assert_eq!(it.state(), State::Offering);
     }
 
     #[test]
     fn scanning_wanted_is_answered_by_a_survey_that_began_after_it() {
         let mut it = after(Discovery::default(), &[Event::Wanted, NOTHING, Event::FilesChanged, Event::Wanted]);
-        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait, Effect::Survey]);
-        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer]);
+        assert_eq!(orders(&mut it, &FOUND), [NEWS, Effect::Survey]);
+        assert_eq!(orders(&mut it, &FOUND), [OFFER]);
     }
 
     #[test]
     fn watching_files_changed_brings_good_news_to_the_bridge() {
         let mut it = after(Discovery::default(), &[Event::Wanted, NOTHING]);
         assert_eq!(orders(&mut it, &Event::FilesChanged), [Effect::Survey]);
-        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait]);
+        assert_eq!(orders(&mut it, &FOUND), [NEWS]);
     }
 
     #[test]
-    fn offering_files_changed_surveys_again_without_a_second_watch() {
+    fn offering_files_changed_surveys_again_and_no_target_is_no_good_news() {
         let mut it = after(Discovery::default(), &[Event::Wanted, FOUND]);
         assert_eq!(orders(&mut it, &Event::FilesChanged), [Effect::Survey]);
-        assert_eq!(
-            orders(&mut it, &Event::Surveyed(Finding::Ambiguous)),
-            [Effect::OfferNothing(WhyNothing::Ambiguous)]
-        );
-    }
-
-    #[test]
-    fn scanning_stop_requested_unwatches_and_drops_the_late_finding() {
-        let mut it = after(Discovery::default(), &[Event::Wanted]);
-        assert_eq!(orders(&mut it, &Event::StopRequested), [Effect::Unwatch]);
-        assert!(orders(&mut it, &FOUND).is_empty());
-    }
-
-    #[test]
-    fn idle_stop_requested_has_nothing_to_unwatch() {
-        assert!(orders(&mut after(Discovery::default(), &[]), &Event::StopRequested).is_empty());
+        assert_eq!(orders(&mut it, &NOTHING), [OFFER]);
     }
 
     #[test]
@@ -442,7 +317,7 @@ mod tests {
             }
         }
         assert!(it.feed(&Event::FilesChanged).effects.is_empty());
-        assert_eq!(it.feed(&Event::Wanted).effects, [Effect::OfferAgain]);
+        assert_eq!(it.feed(&Event::Wanted).effects, [OFFER]);
         assert!(it.feed(&Event::HangingEnded).effects.contains(&Effect::Survey));
         assert_eq!((it.machine().hanging, it.state()), (SURVEYS_HANGING_MAX - 1, State::Scanning));
     }

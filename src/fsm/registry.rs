@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outbox, Outcome, statig_machine};
 use crate::limits::LIST_RETRY_AFTER;
 
 /// Where the published catalogue comes from.
@@ -51,22 +51,15 @@ pub enum Source {
     Stale,
 }
 
-/// The storage of the registry.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Registry {
-    /// What is published now.
     pub published: Source,
-    /// Whether the link is up.
-    pub link_up: bool,
-    /// Whether the retry timer is armed.
+    /// Whether the retry timer is armed. It is disarmed when the link is lost.
     pub retrying: bool,
     /// Whether another refresh follows the running one.
     pub again: bool,
-    /// Whether reading the file was ordered. The file is read once for each project.
-    pub disk_asked: bool,
 }
 
-/// The state of the registry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -82,17 +75,13 @@ pub enum State {
     Stale,
 }
 
-/// The superstates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
     /// No refresh is running.
     Resting,
-    /// The root: no handler decided the event.
-    Root,
 }
 
-/// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
@@ -103,7 +92,6 @@ pub enum Timer {
 /// What can happen to the registry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// The file was read.
     DiskRead {
         /// Whether the file contains a usable catalogue.
         found: bool,
@@ -114,7 +102,6 @@ pub enum Event {
     LinkLost,
     /// A hint says that the editor's list changed.
     ChangeHinted,
-    /// The editor's list was received.
     ListReceived {
         /// Whether the list's content differs from the published catalogue.
         changed: bool,
@@ -123,15 +110,12 @@ pub enum Event {
     ListFailed,
     /// Another project is wanted, for which the published catalogue is useless.
     ProjectChanged,
-    /// A timer fired.
     Elapsed(Timer),
 }
 
 /// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Read the catalogue of an earlier session.
-    ReadDisk,
     /// Ask the editor for its list.
     RequestList,
     /// Publish the current catalogue with this source.
@@ -140,9 +124,7 @@ pub enum Effect {
     Announce,
     /// Write the list that was received last to disk.
     SaveDisk,
-    /// Start a timer.
     Arm(Timer, Duration),
-    /// Stop a timer.
     Disarm(Timer),
 }
 
@@ -170,9 +152,7 @@ impl Registry {
 
     /// Drops the catalogue and the state of the link, which belong to the former project.
     fn change_project(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
-        self.link_up = false;
         self.again = false;
-        self.disk_asked = false;
         self.disarm(out);
         if self.published != Source::None {
             self.publish(Source::None, out);
@@ -182,34 +162,56 @@ impl Registry {
     }
 
     fn link_lost(&mut self, out: &mut Outbox<Self>) {
-        self.link_up = false;
         self.again = false;
         self.disarm(out);
         if self.published == Source::Live {
             self.publish(Source::Stale, out);
         }
     }
+}
 
-    fn refreshing(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match event {
-            Event::DiskRead { found: true } if self.published == Source::None => {
+impl Machine for Registry {
+    const NAME: &'static str = "registry";
+    type State = State;
+    type Group = Group;
+    type Event = Event;
+    type Effect = Effect;
+
+    fn initial() -> State {
+        State::Empty
+    }
+
+    fn group(state: State) -> Option<Group> {
+        (state != State::Refreshing).then_some(Group::Resting)
+    }
+
+    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (state, event) {
+            (_, Event::ProjectChanged) => self.change_project(out),
+            (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
+            (State::Empty, Event::DiskRead { .. }) => {
+                self.publish(Source::Disk, out);
+                Outcome::Transition(State::Cached)
+            }
+            (State::Refreshing, Event::DiskRead { .. }) if self.published == Source::None => {
                 self.publish(Source::Disk, out);
                 Outcome::Handled
             }
-            Event::DiskRead { found: true } => out.ignore("what is published is newer"),
-            Event::DiskRead { found: false } => out.ignore("there is nothing to publish"),
-            Event::LinkReady | Event::ChangeHinted if self.again => {
+            (State::Refreshing | State::Live | State::Stale, Event::DiskRead { .. }) => {
+                out.ignore("what is published is newer")
+            }
+            (State::Refreshing, Event::LinkReady | Event::ChangeHinted) if self.again => {
                 out.ignore("one more refresh is remembered already")
             }
-            Event::LinkReady | Event::ChangeHinted => {
+            (State::Refreshing, Event::LinkReady | Event::ChangeHinted) => {
                 self.again = true;
                 Outcome::Handled
             }
-            Event::LinkLost => {
+            (State::Refreshing | State::Live, Event::LinkLost) => {
                 self.link_lost(out);
                 Outcome::Transition(self.rest())
             }
-            Event::ListReceived { changed } => {
+            (State::Refreshing, Event::ListReceived { changed }) => {
                 // The write is ordered first: a command may end as soon as the list is published, and a write that begins
                 // after that is lost.
                 if *changed {
@@ -223,114 +225,60 @@ impl Registry {
                 Outcome::Transition(if again { State::Refreshing } else { State::Live })
             }
             // The hint came after the request that failed, so there is no reason to wait.
-            Event::ListFailed if std::mem::take(&mut self.again) => Outcome::Transition(State::Refreshing),
-            Event::ListFailed => {
+            (State::Refreshing, Event::ListFailed) if std::mem::take(&mut self.again) => {
+                Outcome::Transition(State::Refreshing)
+            }
+            (State::Refreshing, Event::ListFailed) => {
                 self.retrying = true;
                 out.order(Effect::Arm(Timer::Retry, LIST_RETRY_AFTER));
                 Outcome::Transition(self.rest())
             }
-            Event::Elapsed(Timer::Retry) | Event::ProjectChanged => Outcome::Super,
-        }
-    }
-}
-
-impl Machine for Registry {
-    const NAME: &'static str = "registry";
-    const ROOT: Group = Group::Root;
-    type State = State;
-    type Group = Group;
-    type Event = Event;
-    type Effect = Effect;
-
-    fn initial() -> State {
-        State::Empty
-    }
-
-    fn group(state: State) -> Group {
-        match state {
-            State::Empty | State::Cached | State::Live | State::Stale => Group::Resting,
-            State::Refreshing => Group::Root,
-        }
-    }
-
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        if *event == Event::ProjectChanged {
-            return self.change_project(out);
-        }
-        if state == State::Refreshing {
-            return self.refreshing(event, out);
-        }
-        match (state, event) {
-            (State::Empty, Event::DiskRead { found: true }) => {
-                self.publish(Source::Disk, out);
-                Outcome::Transition(State::Cached)
-            }
-            (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
-            (State::Live | State::Stale, Event::DiskRead { found: true }) => out.ignore("what is published is newer"),
-            // The file is read once for each project, so this is unexpected.
-            (State::Cached | State::Refreshing, Event::DiskRead { found: true }) => Outcome::Super,
-            (State::Live, Event::LinkLost) => {
-                self.link_lost(out);
-                Outcome::Transition(State::Stale)
-            }
-            (
-                State::Empty | State::Cached | State::Refreshing | State::Live | State::Stale,
-                Event::LinkReady
-                | Event::LinkLost
-                | Event::ChangeHinted
-                | Event::ListReceived { .. }
-                | Event::ListFailed
-                | Event::ProjectChanged
-                | Event::Elapsed(Timer::Retry),
-            ) => Outcome::Super,
-        }
-    }
-
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match (group, event) {
-            (Group::Resting, Event::LinkReady) => {
-                self.link_up = true;
+            // The link is up in `live`, and elsewhere only while the list is asked for again after a failure.
+            (State::Live, Event::ChangeHinted) => {
                 self.disarm(out);
                 Outcome::Transition(State::Refreshing)
             }
-            (Group::Resting, Event::LinkLost) if self.link_up => {
+            _ => Outcome::Super,
+        }
+    }
+
+    fn on_group(&mut self, Group::Resting: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::LinkReady => {
+                self.disarm(out);
+                Outcome::Transition(State::Refreshing)
+            }
+            Event::LinkLost if self.retrying => {
                 self.link_lost(out);
                 Outcome::Handled
             }
-            (Group::Resting, Event::LinkLost) => out.ignore("the link was not up"),
-            (Group::Resting, Event::ChangeHinted) if self.link_up => {
+            Event::LinkLost => out.ignore("the link was not up"),
+            Event::ChangeHinted if self.retrying => {
                 self.disarm(out);
                 Outcome::Transition(State::Refreshing)
             }
-            (Group::Resting, Event::ChangeHinted) => {
-                out.ignore("the link is down: a list is asked for when it is back")
-            }
-            (Group::Resting, Event::ListReceived { .. } | Event::ListFailed) => {
+            Event::ChangeHinted => out.ignore("the link is down: a list is asked for when it is back"),
+            Event::ListReceived { .. } | Event::ListFailed => {
                 out.ignore("the answer to a refresh that was given up when its link was lost")
             }
-            (Group::Resting, Event::Elapsed(Timer::Retry)) if self.retrying => {
+            Event::Elapsed(Timer::Retry) if self.retrying => {
                 self.retrying = false;
                 Outcome::Transition(State::Refreshing)
             }
-            (Group::Resting, Event::Elapsed(Timer::Retry) | Event::DiskRead { .. } | Event::ProjectChanged)
-            | (Group::Root, _) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 
     fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
-        match state {
-            State::Empty if !self.disk_asked => {
-                self.disk_asked = true;
-                out.order(Effect::ReadDisk);
-            }
-            State::Refreshing => out.order(Effect::RequestList),
-            State::Empty | State::Cached | State::Live | State::Stale => {}
+        if state == State::Refreshing {
+            out.order(Effect::RequestList);
         }
     }
 }
 statig_machine!(Registry, State, Group);
 
-impl Charted for Registry {
+#[cfg(test)]
+impl super::tests::Charted for Registry {
     fn specimens() -> Vec<Event> {
         vec![
             Event::DiskRead { found: true },
@@ -354,21 +302,11 @@ impl Charted for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fsm::Driver;
-    use crate::fsm::chart::{after, walk};
+    use crate::fsm::tests::{after, walk};
 
     const FOUND: Event = Event::DiskRead { found: true };
     const NEW: Event = Event::ListReceived { changed: true };
     const SAME: Event = Event::ListReceived { changed: false };
-
-    #[test]
-    fn empty_started_reads_the_disk_once() {
-        let (mut it, out) = Driver::start(Registry::default());
-        assert_eq!(out.effects, [Effect::ReadDisk]);
-        it.feed(&Event::LinkReady);
-        let out = it.feed(&Event::LinkLost);
-        assert_eq!((it.state(), out.effects), (State::Empty, vec![]));
-    }
 
     #[test]
     fn empty_disk_read_publishes_what_an_earlier_session_knew() {
@@ -447,10 +385,10 @@ mod tests {
         for place in &walk.configurations {
             let (it, state) = (place.driver.machine(), place.driver.state());
             if state == State::Refreshing {
-                assert!(it.link_up && !it.retrying, "{it:?}");
+                assert!(!it.retrying, "{it:?}");
             } else {
                 assert_eq!(it.rest(), state, "{it:?}");
-                assert!(!it.again && (it.link_up || !it.retrying), "{it:?}");
+                assert!(!it.again, "{it:?}");
             }
         }
     }

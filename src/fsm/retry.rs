@@ -69,7 +69,6 @@ pub struct Useless {
     dropped: bool,
 }
 
-/// What a connection was used for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Used {
     /// No call was sent on it.
@@ -77,7 +76,6 @@ pub enum Used {
     Not,
     /// A call was sent on it, and none was answered.
     Sent,
-    /// A call was answered on it.
     Answered,
 }
 

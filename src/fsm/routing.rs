@@ -15,10 +15,9 @@
 
 use std::time::Duration;
 
-use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{RETRY_UNLIKELY_MAX, ROOTS_WAIT};
 
-/// The storage of routing.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Routing {
     /// Whether a survey is running.
@@ -29,7 +28,6 @@ pub struct Routing {
     pub can_change: bool,
 }
 
-/// The state of routing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -45,21 +43,15 @@ pub enum State {
     Choosing,
     /// No editor fits, or only one of several projects has an editor so far.
     Adrift,
-    /// The end.
-    Stopped,
 }
 
-/// The superstates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
     /// The router has decided.
     Settled,
-    /// The root: no handler decided the event.
-    Root,
 }
 
-/// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
@@ -72,7 +64,6 @@ pub enum Timer {
 /// Where the router leads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Way {
-    /// To one editor.
     One,
     /// To the editor that each call names.
     Several,
@@ -91,7 +82,6 @@ pub enum Event {
         /// See the variant.
         roots: bool,
     },
-    /// The client was asked for its roots.
     RootsAsked,
     /// The client answered, and what it said was noted.
     RootsTold,
@@ -111,10 +101,7 @@ pub enum Event {
     EditorsChanged,
     /// The router was asked.
     Routed(Way),
-    /// A timer fired.
     Elapsed(Timer),
-    /// The session ends.
-    StopRequested,
 }
 
 /// What the shell must do.
@@ -131,9 +118,7 @@ pub enum Effect {
     Reconsider,
     /// The client does not answer with its roots: continue with the known ones.
     ForgoRoots,
-    /// Start a timer.
     Arm(Timer, Duration),
-    /// Stop a timer.
     Disarm(Timer),
 }
 
@@ -156,12 +141,7 @@ impl Routing {
                 out.order(Effect::Reconsider);
                 Outcome::Transition(State::Unsettled)
             }
-            Event::StopRequested => Outcome::Transition(State::Stopped),
-            Event::Requested { .. }
-            | Event::LookedAround { .. }
-            | Event::EditorsChanged
-            | Event::Routed(_)
-            | Event::Elapsed(_) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 
@@ -188,7 +168,6 @@ impl Routing {
 
 impl Machine for Routing {
     const NAME: &'static str = "routing";
-    const ROOT: Group = Group::Root;
     type State = State;
     type Group = Group;
     type Event = Event;
@@ -198,11 +177,8 @@ impl Machine for Routing {
         State::Unsettled
     }
 
-    fn group(state: State) -> Group {
-        match state {
-            State::Bound | State::Choosing | State::Adrift => Group::Settled,
-            State::Unsettled | State::AwaitingRoots | State::Looking | State::Stopped => Group::Root,
-        }
+    fn group(state: State) -> Option<Group> {
+        matches!(state, State::Bound | State::Choosing | State::Adrift).then_some(Group::Settled)
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
@@ -214,9 +190,7 @@ impl Machine for Routing {
                 Event::LookedAround { .. } => self.looked(),
                 Event::EditorsChanged => out.ignore("the next request asks the router"),
                 Event::Elapsed(_) => out.ignore("a timer of a state that was left"),
-                Event::Opened { .. } | Event::RootsAsked | Event::RootsTold | Event::StopRequested => {
-                    Self::said(event, out)
-                }
+                _ => Self::said(event, out),
             },
             State::AwaitingRoots => match event {
                 Event::Elapsed(Timer::Roots) => {
@@ -228,10 +202,7 @@ impl Machine for Routing {
                 Event::LookedAround { .. } => self.looked(),
                 Event::EditorsChanged => out.ignore("nothing is routed before the roots are known"),
                 Event::Elapsed(Timer::Again) => out.ignore("a timer of a state that was left"),
-                Event::Opened { .. } | Event::RootsAsked | Event::RootsTold | Event::StopRequested => {
-                    Self::said(event, out)
-                }
-                Event::Routed(_) => Outcome::Super,
+                _ => Self::said(event, out),
             },
             State::Looking => match event {
                 Event::LookedAround { current: true, found } if *found || !self.again => {
@@ -250,65 +221,29 @@ impl Machine for Routing {
                 Event::EditorsChanged => out.ignore("the survey ends with a decision too"),
                 Event::Routed(way) => self.routed(*way),
                 Event::Elapsed(_) => out.ignore("a timer of a state that was left"),
-                Event::Opened { .. } | Event::RootsAsked | Event::RootsTold | Event::StopRequested => {
-                    Self::said(event, out)
-                }
+                _ => Self::said(event, out),
             },
-            State::Adrift => match event {
-                Event::Elapsed(Timer::Again) => {
-                    out.order(Effect::Reconsider);
-                    Outcome::Handled
-                }
-                Event::Elapsed(Timer::Roots)
-                | Event::Opened { .. }
-                | Event::RootsAsked
-                | Event::RootsTold
-                | Event::Requested { .. }
-                | Event::LookedAround { .. }
-                | Event::EditorsChanged
-                | Event::Routed(_)
-                | Event::StopRequested => Outcome::Super,
-            },
-            State::Bound | State::Choosing => match event {
-                Event::Opened { .. }
-                | Event::RootsAsked
-                | Event::RootsTold
-                | Event::Requested { .. }
-                | Event::LookedAround { .. }
-                | Event::EditorsChanged
-                | Event::Routed(_)
-                | Event::Elapsed(_)
-                | Event::StopRequested => Outcome::Super,
-            },
-            State::Stopped => match event {
-                Event::LookedAround { .. } | Event::Routed(_) => out.ignore("nobody is left to be told"),
-                Event::StopRequested => out.ignore("already stopped"),
-                Event::Opened { .. }
-                | Event::RootsAsked
-                | Event::RootsTold
-                | Event::Requested { .. }
-                | Event::EditorsChanged
-                | Event::Elapsed(_) => out.ignore("it was stopped for good"),
-            },
+            State::Adrift if *event == Event::Elapsed(Timer::Again) => {
+                out.order(Effect::Reconsider);
+                Outcome::Handled
+            }
+            State::Bound | State::Choosing | State::Adrift => Outcome::Super,
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match (group, event) {
-            (Group::Settled, Event::Requested { look: true }) => self.look(out),
+    fn on_group(&mut self, Group::Settled: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Requested { look: true } => self.look(out),
             // The router is asked anew even where nothing seems to have changed: a link may have been closed.
-            (Group::Settled, Event::Requested { look: false }) => Self::follow(out),
-            (Group::Settled, Event::EditorsChanged) => {
+            Event::Requested { look: false } => Self::follow(out),
+            Event::EditorsChanged => {
                 out.order(Effect::Follow);
                 Outcome::Handled
             }
-            (Group::Settled, Event::Routed(way)) => self.routed(*way),
-            (Group::Settled, Event::LookedAround { .. }) => self.looked(),
-            (Group::Settled, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
-            (Group::Settled, Event::Opened { .. } | Event::RootsAsked | Event::RootsTold | Event::StopRequested) => {
-                Self::said(event, out)
-            }
-            (Group::Root, _) => Outcome::Super,
+            Event::Routed(way) => self.routed(*way),
+            Event::LookedAround { .. } => self.looked(),
+            Event::Elapsed(_) => out.ignore("a timer of a state that was left"),
+            _ => Self::said(event, out),
         }
     }
 
@@ -318,7 +253,6 @@ impl Machine for Routing {
         match state {
             State::AwaitingRoots => out.order(Effect::Arm(Timer::Roots, ROOTS_WAIT)),
             State::Adrift if self.can_change => out.order(Effect::Arm(Timer::Again, RETRY_UNLIKELY_MAX)),
-            State::Stopped => *self = Self::default(),
             State::Unsettled | State::Looking | State::Bound | State::Choosing | State::Adrift => {}
         }
     }
@@ -327,14 +261,14 @@ impl Machine for Routing {
         match state {
             State::AwaitingRoots => out.order(Effect::Disarm(Timer::Roots)),
             State::Adrift => out.order(Effect::Disarm(Timer::Again)),
-            State::Unsettled | State::Looking | State::Bound | State::Choosing | State::Stopped => {}
+            State::Unsettled | State::Looking | State::Bound | State::Choosing => {}
         }
     }
 }
-
 statig_machine!(Routing, State, Group);
 
-impl Charted for Routing {
+#[cfg(test)]
+impl super::tests::Charted for Routing {
     fn specimens() -> Vec<Event> {
         let two = |make: fn(bool) -> Event| [make(true), make(false)];
         let mut all = two(|roots| Event::Opened { roots }).to_vec();
@@ -345,7 +279,7 @@ impl Charted for Routing {
         all.push(Event::EditorsChanged);
         let nowhere = [true, false].map(|can_change| Way::Nowhere { can_change });
         all.extend([Way::One, Way::Several].into_iter().chain(nowhere).map(Event::Routed));
-        all.extend([Event::Elapsed(Timer::Roots), Event::Elapsed(Timer::Again), Event::StopRequested]);
+        all.extend([Event::Elapsed(Timer::Roots), Event::Elapsed(Timer::Again)]);
         all
     }
 
@@ -357,15 +291,15 @@ impl Charted for Routing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fsm::chart::{Walk, after, walk};
+    use crate::fsm::tests::{Walk, after, walk};
 
     const TOLD: [Event; 2] = [Event::RootsAsked, Event::RootsTold];
     const NOTHING: Event = Event::LookedAround { current: true, found: false };
 
-    /// Calls `check` with each configuration that can be reached before the end, each event, and what it did.
+    /// Calls `check` with each configuration that can be reached, each event, and what it did.
     fn everywhere(check: impl Fn(State, bool, &Event, State, &[Effect])) {
         let Walk { configurations, events, .. } = walk::<Routing>();
-        for place in configurations.iter().filter(|place| place.driver.state() != State::Stopped) {
+        for place in &configurations {
             for event in &events {
                 let mut driver = place.driver.clone();
                 let (before, looking) = (driver.state(), driver.machine().looking);

@@ -1,8 +1,8 @@
 //! The MCP session: when a client's request is answered, and how long the first tool list may wait.
 //!
-//! The shell feeds the client's requests (already parsed), what the registry publishes, how likely an editor is, and what ends
-//! the session: the end of stdin, a signal, the end of the running calls. The machine knows no request ids: the shell keeps the
-//! waiting requests, and an order such as `AnswerLists` applies to all of them.
+//! The shell feeds the client's requests (already parsed), what the registry publishes, how likely an editor is, and the end of
+//! the client's input, which is fed at a signal too. The machine knows no request ids: the shell keeps the waiting requests, and
+//! an order such as `AnswerLists` applies to all of them.
 //!
 //! Only the first tool list may wait. A *sync* client ignores `list_changed`, so the first list is all that it ever learns. That
 //! list waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there, the list of an earlier session is
@@ -15,15 +15,14 @@
 //! `Opened` from the client data that outlived the actor. `server/discover` alone does not open the session, since a probe must
 //! not make the bridge dial.
 //!
-//! The end of an open session passes through `draining`. A shell without unanswered calls feeds `CallsSettled` at once, and the
-//! process ends within milliseconds. A session that was never opened ends directly.
+//! After the end nothing new is accepted. Calls that run may still be answered: the ledger and the outbox see to that.
 
 use std::time::Duration;
 
 use super::cause;
 use super::registry::Source;
-use super::{Charted, Machine, Outbox, Outcome, statig_machine};
-use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
+use super::{Machine, Outbox, Outcome, statig_machine};
+use crate::limits::{TOOLS_WAIT, TOOLS_WAIT_HEARING};
 
 /// Whether the client acts on `list_changed`.
 #[derive(
@@ -71,7 +70,6 @@ impl Likelihood {
     }
 }
 
-/// The storage of the session.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Session {
     /// Whether the client acts on `list_changed`.
@@ -89,7 +87,6 @@ pub struct Session {
     pub first_list_served: bool,
 }
 
-/// The state of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -99,30 +96,21 @@ pub enum State {
     WaitingForTools,
     /// Every request is answered, or passed on, at once.
     Serving,
-    /// New requests are refused. Running calls may still be answered.
+    /// New requests are refused. Running calls may still be answered. The end.
     Draining,
-    /// The end.
-    Closed,
 }
 
-/// The superstates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Group {
-    /// The client has opened the session.
     Open,
-    /// The root: no handler decided the event.
-    Root,
 }
 
-/// The timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Timer {
     /// The longest wait of the first list is over.
     ToolsWait,
-    /// The longest wait for running calls at the end is over.
-    Drain,
 }
 
 /// What can happen to the session.
@@ -139,7 +127,6 @@ pub enum Event {
         /// Whether the client asked for changes of a list, which depends on the editor.
         lists: bool,
     },
-    /// The registry published a catalogue.
     CataloguePublished(Source),
     /// The catalogue's content changed.
     CatalogueChanged,
@@ -149,20 +136,14 @@ pub enum Event {
     LikelihoodChanged(Likelihood),
     /// Whether the client's roots are awaited. True: the client was asked. False: its answer contains nothing new.
     RootsAwaited(bool),
-    /// stdin ended.
+    /// stdin ended, or the session stops for another reason.
     InputEnded,
-    /// A signal was received, or the gateway stops.
-    StopRequested,
-    /// All sent calls are answered.
-    CallsSettled,
-    /// A timer fired.
     Elapsed(Timer),
 }
 
 /// What the shell must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Answer the handshake, if there is one to answer.
     AnswerOpen,
     /// Make the bridge connect to the editor, if it is not connected yet. Ordered with each request for tools, so that a
     /// restarted link gets this order too.
@@ -179,12 +160,8 @@ pub enum Effect {
     RefuseDraining,
     /// Send `notifications/tools/list_changed`.
     AnnounceChange,
-    /// Start a timer.
     Arm(Timer, Duration),
-    /// Stop a timer.
     Disarm(Timer),
-    /// End the session: no more answers will be sent.
-    Finish,
 }
 
 impl Session {
@@ -246,9 +223,8 @@ impl Session {
                 Outcome::Handled
             }
             Event::CatalogueChanged => out.ignore("no client has opened, so none knows the old list"),
-            Event::CallsSettled => out.ignore("it matters only at the end"),
-            Event::InputEnded | Event::StopRequested => Outcome::Transition(State::Closed),
-            Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+            Event::InputEnded => Outcome::Transition(State::Draining),
+            _ => Outcome::Super,
         }
     }
 
@@ -282,12 +258,7 @@ impl Session {
             }
             Event::CatalogueChanged => out.ignore("the list that waits will hold it"),
             Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
-            Event::Elapsed(Timer::Drain)
-            | Event::CallRequested
-            | Event::ListenRequested { .. }
-            | Event::InputEnded
-            | Event::StopRequested
-            | Event::CallsSettled => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 
@@ -324,17 +295,11 @@ impl Session {
                 self.roots_awaited = *awaited;
                 Outcome::Handled
             }
-            Event::CallRequested
-            | Event::ListenRequested { .. }
-            | Event::CatalogueChanged
-            | Event::InputEnded
-            | Event::StopRequested
-            | Event::CallsSettled
-            | Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 
-    fn ending(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn draining(event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::Opened(_) | Event::ListRequested | Event::CallRequested | Event::ListenRequested { .. } => {
                 out.order(Effect::RefuseDraining);
@@ -345,19 +310,14 @@ impl Session {
             | Event::DiskRead
             | Event::LikelihoodChanged(_)
             | Event::RootsAwaited(_) => out.ignore("no list is answered any more"),
-            Event::InputEnded | Event::StopRequested => out.ignore("already ending"),
-            Event::CallsSettled | Event::Elapsed(Timer::Drain) if state == State::Draining => {
-                Outcome::Transition(State::Closed)
-            }
-            Event::CallsSettled => out.ignore("already over"),
-            Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+            Event::InputEnded => out.ignore("already ending"),
+            _ => Outcome::Super,
         }
     }
 }
 
 impl Machine for Session {
     const NAME: &'static str = "session";
-    const ROOT: Group = Group::Root;
     type State = State;
     type Group = Group;
     type Event = Event;
@@ -367,11 +327,8 @@ impl Machine for Session {
         State::AwaitingOpen
     }
 
-    fn group(state: State) -> Group {
-        match state {
-            State::WaitingForTools | State::Serving => Group::Open,
-            State::AwaitingOpen | State::Draining | State::Closed => Group::Root,
-        }
+    fn group(state: State) -> Option<Group> {
+        matches!(state, State::WaitingForTools | State::Serving).then_some(Group::Open)
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
@@ -379,68 +336,51 @@ impl Machine for Session {
             State::AwaitingOpen => self.awaiting_open(event, out),
             State::WaitingForTools => self.waiting_for_tools(event, out),
             State::Serving => self.serving(event, out),
-            State::Draining | State::Closed => self.ending(state, event, out),
+            State::Draining => Self::draining(event, out),
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match (group, event) {
-            (Group::Open, Event::CallRequested) => {
+    fn on_group(&mut self, Group::Open: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::CallRequested => {
                 out.order(Effect::WantEditor);
                 out.order(Effect::AcceptCall);
                 Outcome::Handled
             }
-            (Group::Open, Event::ListenRequested { lists }) => {
+            Event::ListenRequested { lists } => {
                 if *lists {
                     out.order(Effect::WantEditor);
                 }
                 out.order(Effect::AcceptListen);
                 Outcome::Handled
             }
-            (Group::Open, Event::CatalogueChanged) => {
+            Event::CatalogueChanged => {
                 out.order(Effect::AnnounceChange);
                 Outcome::Handled
             }
-            (Group::Open, Event::CallsSettled) => out.ignore("it matters only at the end"),
-            (Group::Open, Event::InputEnded | Event::StopRequested) => Outcome::Transition(State::Draining),
-            (
-                Group::Open,
-                Event::Opened(_)
-                | Event::ListRequested
-                | Event::CataloguePublished(_)
-                | Event::DiskRead
-                | Event::LikelihoodChanged(_)
-                | Event::RootsAwaited(_)
-                | Event::Elapsed(Timer::ToolsWait | Timer::Drain),
-            )
-            | (Group::Root, _) => Outcome::Super,
+            Event::InputEnded => Outcome::Transition(State::Draining),
+            _ => Outcome::Super,
         }
     }
 
     fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
-        match state {
-            State::WaitingForTools => out.order(self.tools_wait()),
-            State::Draining => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
-            State::Closed => out.order(Effect::Finish),
-            State::AwaitingOpen | State::Serving => {}
+        if state == State::WaitingForTools {
+            out.order(self.tools_wait());
         }
     }
 
     fn left(&mut self, state: State, out: &mut Outbox<Self>) {
-        match state {
-            State::WaitingForTools => {
-                self.first_list_served = true;
-                out.order(Effect::Disarm(Timer::ToolsWait));
-                out.order(Effect::AnswerLists);
-            }
-            State::Draining => out.order(Effect::Disarm(Timer::Drain)),
-            State::AwaitingOpen | State::Serving | State::Closed => {}
+        if state == State::WaitingForTools {
+            self.first_list_served = true;
+            out.order(Effect::Disarm(Timer::ToolsWait));
+            out.order(Effect::AnswerLists);
         }
     }
 }
 statig_machine!(Session, State, Group);
 
-impl Charted for Session {
+#[cfg(test)]
+impl super::tests::Charted for Session {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Opened(Kind::IgnoresChanges),
@@ -461,10 +401,7 @@ impl Charted for Session {
             Event::RootsAwaited(true),
             Event::RootsAwaited(false),
             Event::InputEnded,
-            Event::StopRequested,
-            Event::CallsSettled,
             Event::Elapsed(Timer::ToolsWait),
-            Event::Elapsed(Timer::Drain),
         ]
     }
 

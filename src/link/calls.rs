@@ -23,9 +23,8 @@ use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 use crate::protocol::policy::Grounds;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::bridge;
+use crate::runtime::messages::{Addresses, bridge};
 
 /// The result of adding a client's call to the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +141,7 @@ impl Calls {
         match self.link.exchange() {
             Some(exchange) => exchange.look_for_calls(),
             None => {
-                self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+                self.addresses.bridge.cast(bridge::Message::Told(bridge::Event::CallsWaiting));
             }
         }
     }

@@ -17,9 +17,8 @@ use crate::core::link::Fact;
 use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::protocol::ids::LinkId;
 use crate::protocol::policy::Policy;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::session;
+use crate::runtime::messages::{Addresses, session};
 
 /// The parts of one link that outlive its actors. Main holds them; each actor gets the parts that it needs.
 #[derive(Debug)]

@@ -14,10 +14,9 @@ use crate::config::Config;
 use crate::core::calls::Wanted;
 use crate::core::link::Fact;
 use crate::limits::hub::LEFT_CALLS_PAUSES;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::bridge;
+use crate::runtime::messages::{Addresses, bridge};
 use crate::survey::Survey;
 
 /// The wanted project of one link; see the module's documentation.

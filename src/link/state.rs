@@ -17,10 +17,9 @@ use crate::limits::PUSH_BIND_MAX;
 use crate::net::Listener;
 use crate::protocol::dialect::{self, Dialect, Secret};
 use crate::protocol::ids::Epoch;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::bridge;
+use crate::runtime::messages::{Addresses, bridge};
 use crate::survey::{Survey, Target};
 
 /// The state of one link; see the module's documentation.
@@ -79,7 +78,7 @@ impl Link {
     /// Records that the editor is wanted, and tells the bridge once. A restarted bridge reads the record and dials by itself.
     pub fn want_editor(&self) {
         if !self.is_wanted.swap(true, Ordering::Relaxed) {
-            self.addresses.bridge.cast(bridge::Message::Wanted);
+            self.addresses.bridge.cast(bridge::Message::Told(bridge::Event::Wanted));
         }
     }
 

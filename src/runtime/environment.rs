@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::enter;
 use super::health::Health;
 use crate::config::Config;
+use crate::fsm::restart::EndReason;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::{CallId, LinkId, SessionId};
@@ -29,9 +30,7 @@ pub struct Environment {
 
 /// What the whole process shares: configuration, network, machine, and health.
 pub struct Process {
-    /// The configuration.
     pub config: Arc<Config>,
-    /// The network.
     pub net: Arc<dyn Net>,
     /// The machine: files, processes, randomness.
     pub host: Arc<dyn Host>,
@@ -124,6 +123,12 @@ impl Environment {
     pub fn of_session(&self, session: SessionId) -> Arc<Self> {
         Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_session(session) })
     }
+
+    /// Counts the end of an actor that is started again.
+    pub fn restarting(&self, actor: &'static str, reason: EndReason) {
+        self.health.count_restart(actor);
+        self.events.actor_restarting(actor, reason);
+    }
 }
 
 impl Process {
@@ -132,7 +137,6 @@ impl Process {
         self.records.as_ref().or_else(|| Some(&self.own.get()?.file))
     }
 
-    /// Returns a new random call id.
     pub fn next_call_id(&self) -> CallId {
         CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())
     }

@@ -37,7 +37,6 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Counts a restart of an actor.
     pub fn count_restart(&self, actor: &'static str) {
         *enter(&self.restarts).entry(actor).or_default() += 1;
     }
@@ -98,7 +97,6 @@ impl Health {
         let _ = self.failed.subscribe().wait_for(|failed| *failed).await;
     }
 
-    /// Whether a watched task has failed.
     pub fn has_failed_task(&self) -> bool {
         *self.failed.borrow()
     }

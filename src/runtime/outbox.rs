@@ -191,7 +191,6 @@ impl Outbox {
         self.lock().held_by(&[Holder::Ledger])
     }
 
-    /// Whether a request is open.
     pub fn is_open(&self, key: RequestKey) -> bool {
         self.lock().get(key).is_some()
     }
@@ -287,7 +286,6 @@ impl Outbox {
         Some(key)
     }
 
-    /// Whether a request was cancelled recently.
     pub fn was_cancelled(&self, key: RequestKey) -> bool {
         self.lock().was_cancelled(key)
     }

@@ -1,8 +1,7 @@
 //! The timers of one incarnation of an actor, by name.
 //!
 //! A machine arms and disarms a timer by name. The sleeping task only wakes the actor, which asks [`Timers::fired`] whether the
-//! name is still armed and due. So a timer that was disarmed, or armed again for later, never reaches the machine, and arming it
-//! again for later needs no new task.
+//! name is still armed and due. So what a timer sent before it was disarmed, or armed again for later, never reaches the machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,17 +10,22 @@ use ractor::{ActorRef, Message};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-struct Armed {
-    due: Option<Instant>,
-    /// When the sleeping task wakes, and the handle to end it.
-    sleeper: Option<(Instant, AbortHandle)>,
-}
-
-/// The timers of one actor; see the module's documentation. Dropping the timers ends all sleeping tasks.
+/// The timers of one actor; see the module's documentation. Dropping them ends all sleeping tasks.
 pub struct Timers<K, M> {
     actor: ActorRef<M>,
     wrap: fn(K) -> M,
     armed: BTreeMap<K, Armed>,
+}
+
+struct Armed {
+    due: Instant,
+    sleeper: AbortHandle,
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        self.sleeper.abort();
+    }
 }
 
 impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
@@ -32,74 +36,32 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
 
     /// Arms a name: it is due after `delay`. Replaces the time for which it was armed before.
     pub fn arm(&mut self, name: K, delay: Duration) {
-        let due = Instant::now() + delay;
-        let armed = self.armed.entry(name).or_insert(Armed { due: None, sleeper: None });
-        armed.due = Some(due);
-        match &armed.sleeper {
-            // The task wakes early enough; `fired` then lets it sleep on until `due`.
-            Some((wakes, _)) if *wakes <= due => {}
-            _ => Self::sleep(&self.actor, self.wrap, name, armed, due),
-        }
+        let (due, actor, wrap) = (Instant::now() + delay, self.actor.clone(), self.wrap);
+        let sleeper = tokio::spawn(async move {
+            tokio::time::sleep_until(due).await;
+            let _ = actor.cast(wrap(name));
+        });
+        self.armed.insert(name, Armed { due, sleeper: sleeper.abort_handle() });
     }
 
-    /// Disarms a name.
     pub fn disarm(&mut self, name: K) {
-        if let Some(armed) = self.armed.get_mut(&name) {
-            armed.due = None;
-        }
+        self.armed.remove(&name);
     }
 
     /// Brings an armed name forward. Does nothing if the name is not armed or is due earlier.
     pub fn bring_forward(&mut self, name: K, delay: Duration) {
-        let due = self.armed.get(&name).and_then(|armed| armed.due);
-        if due.is_some_and(|due| Instant::now() + delay < due) {
+        if self.armed.get(&name).is_some_and(|armed| Instant::now() + delay < armed.due) {
             self.arm(name, delay);
         }
     }
 
-    /// Called when a sleeping task woke the actor. Returns true, and disarms the name, if the name is armed and due. If it is due
-    /// later, lets a task sleep until then.
+    /// Called when a sleeping task woke the actor. Returns true, and disarms the name, if the name is armed and due.
     pub fn fired(&mut self, name: K) -> bool {
-        let Some(armed) = self.armed.get_mut(&name) else { return false };
-        let now = Instant::now();
-        if armed.sleeper.as_ref().is_some_and(|(wakes, _)| *wakes <= now) {
-            armed.sleeper = None;
+        let fired = self.armed.get(&name).is_some_and(|armed| armed.due <= Instant::now());
+        if fired {
+            self.armed.remove(&name);
         }
-        match armed.due {
-            Some(due) if due <= now => {
-                armed.due = None;
-                true
-            }
-            Some(due) => {
-                if armed.sleeper.is_none() {
-                    Self::sleep(&self.actor, self.wrap, name, armed, due);
-                }
-                false
-            }
-            None => false,
-        }
-    }
-
-    fn sleep(actor: &ActorRef<M>, wrap: fn(K) -> M, name: K, armed: &mut Armed, due: Instant) {
-        if let Some((_, sleeper)) = armed.sleeper.take() {
-            sleeper.abort();
-        }
-        let actor = actor.clone();
-        let task = tokio::spawn(async move {
-            tokio::time::sleep_until(due).await;
-            let _ = actor.cast(wrap(name));
-        });
-        armed.sleeper = Some((due, task.abort_handle()));
-    }
-}
-
-impl<K, M> Drop for Timers<K, M> {
-    fn drop(&mut self) {
-        for armed in self.armed.values() {
-            if let Some((_, sleeper)) = &armed.sleeper {
-                sleeper.abort();
-            }
-        }
+        fired
     }
 }
 

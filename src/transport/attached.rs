@@ -32,9 +32,9 @@ pub(super) async fn run<S: Spawn>(seat: &Arc<HubSeat>, spawn: S, mut end: watch:
     let mut embeds = seat.embeds.subscribe();
     let exhausted = Arc::new(Notify::new());
     let mut tree = seat.env.health.spawn("attachment_tree", {
-        let (tree, exhausted) = (Tree::of_attachment(Arc::clone(seat)), Arc::clone(&exhausted));
+        let (tree, exhausted) = (Tree::of_attachment(seat, spawn), Arc::clone(&exhausted));
         async move {
-            tree.run(spawn, stopping).await;
+            tree.run(stopping).await;
             exhausted.notify_one();
         }
     });

@@ -40,7 +40,6 @@ pub(super) async fn answer_all(client: &Client, why: ShutdownReason) {
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
 }
 
-/// How the sessions end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// Every request is answered.
@@ -61,7 +60,6 @@ pub(super) async fn conclude(parts: &Parts, client: &Client, why: ShutdownReason
     if why != ShutdownReason::ClientGone {
         handled(client).await;
     }
-    client.actor.cast(session::Message::CallsSettled);
     settle(parts, client);
     answer_all(client, why).await;
 }

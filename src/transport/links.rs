@@ -48,7 +48,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     let (stop, stopping) = watch::channel(false);
-    let mut tree = pin!(Tree::of_link(Arc::clone(&link)).run(spawn, stopping));
+    let mut tree = pin!(Tree::of_link(Arc::clone(&link), spawn).run(stopping));
     let over = async {
         tokio::select! {
             ended = end.wait_for(|end| *end) => drop(ended),
@@ -65,6 +65,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
         }
     }
     link.calls.close_epochs(Loss::Shutdown);
+    link.link.keep_push_listener(None);
     if !parts.links.is_for_one() {
         // The one client may still want to know how its calls ended.
         parts.links.close(link.id);

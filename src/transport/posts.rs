@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ractor::ActorRef;
 use tokio::io::DuplexStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
 use super::ending::{Stop, conclude};
 use super::stdin_reader;
-use crate::actors::gateway::{LoneSession, Spawn, foster};
+use crate::actors::gateway::{Spawn, lone_session};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, Conversation, Departure, Lines, Posting};
 use crate::config::Config;
@@ -36,7 +35,6 @@ pub struct Posts<S> {
     stop: watch::Receiver<Option<Stop>>,
     /// What the hub says for all its clients.
     config: Arc<Config>,
-    foster: ActorRef<()>,
     /// The link of messages that may use all editors, and the link of those for one project, while no editor is found for them.
     /// All messages share them: what they show depends on the editors alone.
     nowhere: [Arc<LinkParts>; 2],
@@ -44,7 +42,6 @@ pub struct Posts<S> {
 
 impl<S> Drop for Posts<S> {
     fn drop(&mut self) {
-        self.foster.stop(None);
         for link in &self.nowhere {
             self.parts.links.close(link.id);
         }
@@ -52,16 +49,15 @@ impl<S> Drop for Posts<S> {
 }
 
 impl<S: Spawn> Posts<S> {
-    pub(super) async fn start(
+    pub(super) fn start(
         parts: Arc<Parts>,
         spawn: S,
         places: Arc<Semaphore>,
         stop: watch::Receiver<Option<Stop>>,
-    ) -> Result<Self, String> {
-        let foster = foster().await.map_err(|error| error.to_string())?;
+    ) -> Self {
         let config = Arc::new(parts.env.config.of_session(Config::default().session_rules()));
         let nowhere = [parts.links.nowhere(), parts.links.nowhere()];
-        Ok(Self { parts, spawn, places, stop, config, foster, nowhere })
+        Self { parts, spawn, places, stop, config, nowhere }
     }
 
     /// Whether no message is served any more, because the hub ends.
@@ -94,8 +90,7 @@ impl<S: Spawn> Posts<S> {
         let (written, output) = tokio::io::duplex(SHARED_WRITE_BYTES);
         let (conversation, departure) = Conversation::over(output);
         let post = Post { parts: Arc::clone(&self.parts), client, posting, departure, stop: self.stop.clone() };
-        let (spawn, foster) = (self.spawn.clone(), self.foster.clone());
-        self.parts.env.health.spawn("post", post.serve(spawn, foster, written, place));
+        self.parts.env.health.spawn("post", post.serve(self.spawn.clone(), written, place));
         Ok(conversation)
     }
 }
@@ -110,14 +105,9 @@ struct Post {
 }
 
 impl Post {
-    async fn serve<S: Spawn>(
-        mut self,
-        spawn: S,
-        foster: ActorRef<()>,
-        output: DuplexStream,
-        _place: OwnedSemaphorePermit,
-    ) {
-        let mut actor = LoneSession::start(self.parts.seat(&self.client), &spawn, &foster).await;
+    async fn serve<S: Spawn>(mut self, spawn: S, output: DuplexStream, _place: OwnedSemaphorePermit) {
+        let actor = lone_session(self.parts.seat(&self.client), &spawn);
+        actor.start(None).await;
         let with = stdin_reader::Surroundings {
             env: self.parts.env_of(self.client.id),
             client: Arc::clone(&self.client),
@@ -135,7 +125,9 @@ impl Post {
             std::future::pending::<()>().await;
         };
         let failing = async {
-            actor.ended().await;
+            actor.first_ended().await;
+            // Answers what it had.
+            actor.stop().await;
             std::future::pending::<()>().await;
         };
         let mut is_delivered = false;

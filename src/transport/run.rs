@@ -46,7 +46,7 @@ pub async fn run<S: Spawn>(
             }
         }
     });
-    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client)).run(spawn, stopping));
+    let mut tree = tokio::spawn(Tree::of_session(parts.seat(&parts.client), spawn).run(stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -87,7 +87,6 @@ pub async fn run<S: Spawn>(
     if let Some(hub) = hub {
         attached::end(hub, why).await;
     }
-    parts.client.actor.cast(session::Message::CallsSettled);
     // Done before waiting for the tree's end: that may take seconds if an actor is stuck, and clients kill a server that ends
     // slowly.
     answer_all(parts, why).await;

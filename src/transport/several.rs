@@ -42,10 +42,8 @@ pub struct Several<S> {
     sessions: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// An open session.
 #[derive(Debug)]
 pub struct Session {
-    /// The client of the session.
     pub client: Arc<Client>,
     /// `None` until the session has ended; then why it ended.
     pub ended: watch::Receiver<Option<ShutdownReason>>,
@@ -67,12 +65,9 @@ impl<S: Spawn> Several<S> {
     }
 
     /// Lets clients send single messages, as over HTTP.
-    ///
-    /// # Errors
-    /// The reason; there is none that should occur.
-    pub async fn take_posts(&self) -> Result<Posts<S>, String> {
+    pub fn take_posts(&self) -> Posts<S> {
         let stop = self.stop.subscribe();
-        Posts::start(Arc::clone(&self.parts), self.spawn.clone(), Arc::clone(&self.posts), stop).await
+        Posts::start(Arc::clone(&self.parts), self.spawn.clone(), Arc::clone(&self.posts), stop)
     }
 
     /// Starts a session for a client over these pipes; it lasts until a pipe ends. `arrival`: what the session comes
@@ -160,12 +155,12 @@ async fn serve<S: Spawn>(
     mut end: watch::Receiver<Option<Stop>>,
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
-    let tree = Tree::of_session(parts.seat(client));
+    let tree = Tree::of_session(parts.seat(client), spawn);
     let exhausted = Arc::new(tokio::sync::Notify::new());
     let mut tree = parts.env.health.spawn("session_tree", {
         let exhausted = Arc::clone(&exhausted);
         async move {
-            tree.run(spawn, stopping).await;
+            tree.run(stopping).await;
             exhausted.notify_one();
         }
     });

@@ -5,14 +5,15 @@
 //! cancels ahead of waiting messages, and passes everything else to the session actor in order. While no session actor runs,
 //! messages wait here for a limited time. Reading stops while stdout is blocked.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use ractor::{ActorRef, MessagingErr};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::client::Client;
@@ -30,17 +31,15 @@ use crate::protocol::hub;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request, ToolResult};
+use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
+use crate::runtime::slot::Permit;
 use crate::telemetry::events::{DUPLICATE_ID, TOO_MANY_REQUESTS};
 
-/// What the reader works with.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The client.
     pub client: Arc<Client>,
     /// The links, for calls that the client cancels.
     pub links: Arc<Links>,
@@ -59,10 +58,10 @@ impl Surroundings {
 /// Reads the client's lines until stdin ends, or until the client sends `shutdown`. That method is not in MCP, but in the
 /// documentation of Unity-MCP's server, and a client written for that server waits for the answer.
 pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
-    let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
-    let backlog = Arc::new(Backlog::default());
-    let deliverer = with.env.health.spawn("delivery", deliver(with.clone(), waiting, Arc::clone(&backlog)));
-    let intake = Intake { with, queue, backlog, batches: AtomicBool::new(false) };
+    let backlog = Arc::new(Backlog::of(with.clone()));
+    // A task of its own: to read may block this thread.
+    let delivering = with.env.health.spawn("delivery", Arc::clone(&backlog).deliver_all());
+    let mut intake = Intake { with, backlog, batches: false };
     let rest = if intake.with.client.speaks_port { HUB_CALL_REST_MAX_BYTES } else { 0 };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES + rest);
     let mut buffer = vec![0; 64 * 1024];
@@ -83,9 +82,9 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     {
         intake.line(line).await;
     }
-    let with = intake.with.clone();
-    drop(intake);
-    let _ = deliverer.await;
+    delivering.abort();
+    intake.backlog.deliver().await;
+    let with = intake.with;
     if ended == Then::Acknowledge {
         with.client.input_ended.notify_one();
         acknowledgements(&with, decoder, input, buffer).await;
@@ -117,11 +116,14 @@ async fn acknowledgements(
 
 /// Reads one message, or one batch, of a session that has no other. Its session actor runs.
 pub async fn one(with: Surroundings, line: Bytes) {
-    let batches = AtomicBool::new(with.client.handshake().profile.version.batches());
-    // Nothing waits for a session actor: if that has ended, no other one follows.
-    let (queue, _) = mpsc::channel(1);
-    let intake = Intake { with, queue, backlog: Arc::default(), batches };
+    let batches = with.client.handshake().profile.version.batches();
+    let backlog = Arc::new(Backlog::of(with.clone()));
+    let mut intake = Intake { with, backlog, batches };
     intake.line(Line::Whole(line)).await;
+    // If the session actor has ended, no other one follows.
+    for delivery in enter(&intake.backlog.waiting).drain(..) {
+        refuse(&intake.with, &delivery);
+    }
 }
 
 /// A message for the session.
@@ -132,32 +134,104 @@ struct Delivery {
     since: Instant,
 }
 
-/// The number and size of the messages that wait for a session actor. A message that is just being passed to it counts too.
-#[derive(Default)]
+/// The messages that wait for a session actor.
 struct Backlog {
-    messages: AtomicUsize,
-    bytes: AtomicUsize,
+    with: Surroundings,
+    waiting: Mutex<VecDeque<Delivery>>,
+    grown: Notify,
+    /// Whether a session actor ran.
+    was_met: AtomicBool,
 }
 
 impl Backlog {
-    fn is_empty(&self) -> bool {
-        self.messages.load(Ordering::Acquire) == 0
+    fn of(with: Surroundings) -> Self {
+        Self { with, waiting: Mutex::default(), grown: Notify::new(), was_met: AtomicBool::new(false) }
     }
 
-    /// Counts a message. Returns false, and does not count it, if too many bytes would wait.
-    fn take_in(&self, bytes: usize) -> bool {
-        let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
-        self.messages.fetch_add(1, Ordering::AcqRel);
-        let fits = before + bytes <= MAILBOX_BYTES_MAX;
-        if !fits {
-            self.let_go(bytes);
+    /// Passes a message to the session actor at once if one runs and no message waits; otherwise lets it wait. Refuses it if too much
+    /// waits.
+    fn take_in(&self, mut delivery: Delivery, permit: Option<Permit>) {
+        let mut waiting = enter(&self.waiting);
+        if waiting.is_empty()
+            && let Some(session) = self.with.client.actor.get()
+        {
+            match self.hand(&session, delivery, permit) {
+                None => return,
+                Some(back) => delivery = back,
+            }
         }
-        fits
+        let bytes: usize = waiting.iter().map(|waiting| waiting.bytes).sum();
+        if waiting.len() < OPEN_REQUESTS_MAX && bytes + delivery.bytes <= MAILBOX_BYTES_MAX {
+            waiting.push_back(delivery);
+            self.grown.notify_one();
+        } else {
+            refuse(&self.with, &delivery);
+        }
     }
 
-    fn let_go(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        self.messages.fetch_sub(1, Ordering::AcqRel);
+    /// Delivers what waits, whenever something does. Never returns.
+    async fn deliver_all(self: Arc<Self>) {
+        loop {
+            self.grown.notified().await;
+            self.deliver().await;
+        }
+    }
+
+    /// Passes what waits to a session actor, in order, as soon as one runs. Refuses a message that has waited too long. Nothing is
+    /// lost if this ends early.
+    async fn deliver(&self) {
+        let (client, mut ended) = (&self.with.client, None);
+        loop {
+            let first = enter(&self.waiting).front().map(|first| (first.since, first.bytes));
+            let Some((since, bytes)) = first else { return };
+            // Before the first session actor has started, nothing has failed yet: wait longer.
+            let was_met = self.was_met.load(Ordering::Relaxed);
+            let absence = if was_met { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
+            let session = client.actor.up(since + absence, ended).await;
+            let permit = if session.is_some() { client.mailbox.permit(bytes).await } else { None };
+            let mut waiting = enter(&self.waiting);
+            let Some(first) = waiting.pop_front() else { return };
+            match session {
+                None => refuse(&self.with, &first),
+                Some(session) => {
+                    if let Some(back) = self.hand(&session, first, permit) {
+                        waiting.push_front(back);
+                        ended = Some(session.get_id());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes a message to a session actor. Returns the message if that actor has ended.
+    fn hand(
+        &self,
+        session: &ActorRef<session::Message>,
+        delivery: Delivery,
+        permit: Option<Permit>,
+    ) -> Option<Delivery> {
+        let Delivery { message, bytes, since } = delivery;
+        let request = message.request().cloned();
+        self.was_met.store(true, Ordering::Relaxed);
+        // Marked first: from here on the supervisor answers the request if the session actor ends.
+        if let Some(request) = &request {
+            request.pass(Holder::Session);
+        }
+        match session.cast(session::Message::Delivered(message, permit)) {
+            Ok(()) => return None,
+            Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
+                if let Some(request) = &request {
+                    request.pass(Holder::Intake);
+                }
+                return Some(Delivery { message, bytes, since });
+            }
+            // With any other error, ractor does not return the message, and its request still needs an answer.
+            Err(_) => {}
+        }
+        if let Some(request) = request {
+            self.with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
+        }
+        None
     }
 }
 
@@ -173,15 +247,14 @@ enum Then {
 
 struct Intake {
     with: Surroundings,
-    queue: mpsc::Sender<Delivery>,
     backlog: Arc<Backlog>,
     /// Whether the last `initialize` that was read negotiates a version with batches. The session may not have answered it yet: a
     /// client may write both at once.
-    batches: AtomicBool,
+    batches: bool,
 }
 
 impl Intake {
-    async fn line(&self, line: Line) -> Then {
+    async fn line(&mut self, line: Line) -> Then {
         let outbox = &self.with.client.outbox;
         self.with.client.heard.fetch_add(1, Ordering::Relaxed);
         outbox.room().await;
@@ -196,9 +269,7 @@ impl Intake {
             }
         };
         match jsonrpc::parse(&bytes) {
-            Err(Invalid { fault: Fault::Batch, .. }) if self.batches.load(Ordering::Relaxed) => {
-                self.batch(&bytes).await
-            }
+            Err(Invalid { fault: Fault::Batch, .. }) if self.batches => self.batch(&bytes).await,
             Err(invalid) => {
                 self.invalid(&invalid, None);
                 Then::GoOn
@@ -222,7 +293,7 @@ impl Intake {
     }
 
     /// Handles the members of a batch like single messages, except that `initialize` is refused. Their answers are sent together.
-    async fn batch(&self, line: &[u8]) -> Then {
+    async fn batch(&mut self, line: &[u8]) -> Then {
         let members = match jsonrpc::members(line) {
             Ok(members) => members,
             Err(fault) => {
@@ -230,7 +301,8 @@ impl Intake {
                 return Then::GoOn;
             }
         };
-        let outbox = &self.with.client.outbox;
+        let client = Arc::clone(&self.with.client);
+        let outbox = &client.outbox;
         let batch = outbox.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
@@ -260,7 +332,7 @@ impl Intake {
         then
     }
 
-    async fn message(&self, message: Message, bytes: usize, batch: Option<BatchKey>) -> Then {
+    async fn message(&mut self, message: Message, bytes: usize, batch: Option<BatchKey>) -> Then {
         let message = match message {
             Message::Request { id, method, params } => {
                 let requester = self.requester(&method, params.as_deref());
@@ -280,7 +352,7 @@ impl Intake {
                     && let Ok(Request::Initialize(asked)) = mcp::parse_request(&method, params.as_deref())
                 {
                     let version = ProtocolVersion::negotiate(&asked.requested);
-                    self.batches.store(version.batches(), Ordering::Relaxed);
+                    self.batches = version.batches();
                 }
                 // The stateless era does not have these two methods.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
@@ -309,7 +381,9 @@ impl Intake {
             }
             Message::Response { id, outcome } => Delivered::Response { id, result: outcome.ok() },
         };
-        self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
+        let since = Instant::now();
+        let permit = self.with.client.mailbox.permit(bytes).await;
+        self.backlog.take_in(Delivery { message, bytes, since }, permit);
         Then::GoOn
     }
 
@@ -372,89 +446,11 @@ impl Intake {
             self.with.links.cancel(request);
         }
     }
-
-    /// Passes a message to the session actor at once if one runs and no message waits; otherwise queues it. Refuses it if the
-    /// queue is full.
-    async fn hand_over(&self, mut delivery: Delivery) {
-        let permit = self.with.client.mailbox.permit(delivery.bytes).await;
-        if self.backlog.is_empty()
-            && let Some(session) = self.with.client.actor.get()
-        {
-            match hand(&self.with, &session, delivery, permit) {
-                Ok(()) => return,
-                Err(back) => delivery = *back,
-            }
-        }
-        let bytes = delivery.bytes;
-        if !self.backlog.take_in(bytes) {
-            refuse(&self.with, delivery);
-        } else if let Err(full) = self.queue.try_send(delivery) {
-            self.backlog.let_go(bytes);
-            refuse(&self.with, full.into_inner());
-        }
-    }
-}
-
-/// Passes a message to a session actor. Returns the message if that actor has ended.
-fn hand(
-    with: &Surroundings,
-    session: &ActorRef<session::Message>,
-    delivery: Delivery,
-    permit: Option<Permit>,
-) -> Result<(), Box<Delivery>> {
-    let Delivery { message, bytes, since } = delivery;
-    let request = message.request().cloned();
-    // Marked first: from here on the supervisor answers the request if the session actor ends.
-    if let Some(request) = &request {
-        request.pass(Holder::Session);
-    }
-    match session.cast(session::Message::Delivered(message, permit)) {
-        Ok(()) => Ok(()),
-        Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
-            if let Some(request) = &request {
-                request.pass(Holder::Intake);
-            }
-            Err(Box::new(Delivery { message, bytes, since }))
-        }
-        // With `SendErr`, ractor returns the message. With any other error the message is lost, and its request still needs an
-        // answer.
-        Err(_) => {
-            if let Some(request) = request {
-                with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
-            }
-            Ok(())
-        }
-    }
-}
-
-/// Passes queued messages to the session actor, in order, as soon as one runs. Refuses a message that has waited too long.
-async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
-    while let Some(mut delivery) = waiting.recv().await {
-        let bytes = delivery.bytes;
-        let mut ended = None;
-        loop {
-            // Before the first session actor has started, nothing has failed yet: wait longer.
-            let absence = if with.client.actor.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
-            let deadline = delivery.since + absence;
-            let Some(session) = with.client.actor.up(deadline, ended).await else {
-                refuse(&with, delivery);
-                break;
-            };
-            let permit = with.client.mailbox.permit(bytes).await;
-            match hand(&with, &session, delivery, permit) {
-                Ok(()) => break,
-                Err(back) => delivery = *back,
-            }
-            ended = Some(session.get_id());
-        }
-        // Done last: messages that arrive before this must be queued after this message.
-        backlog.let_go(bytes);
-    }
 }
 
 /// Answers a request that no session actor took in time, or for which the queue has no room, with an internal error: it did not
 /// run. A notification or response is dropped.
-fn refuse(with: &Surroundings, delivery: Delivery) {
+fn refuse(with: &Surroundings, delivery: &Delivery) {
     if let Some(request) = delivery.message.request() {
         with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
     }

@@ -11,6 +11,7 @@ use crate::support::{Gateway, Log, PATIENT, Setup, editor, gateway, unity, until
 use holdfast::config::Config;
 use holdfast::limits::{SCRAPERS_MAX, SERVED_HEAD_MAX_BYTES, SERVED_TIMEOUT};
 use holdfast::net::{BoxStream, Net as _};
+use holdfast::runtime::messages::{bridge, discovery, push, registry, session};
 use holdfast::services::metrics::{Exporter, render};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -150,20 +151,13 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
         gateway.client.ok("echo", json!({"text": "before"})).await;
         gateway.sabotage.plant(name, Hook::Handle, Fault::Panic);
         let parts = &gateway.parts;
+        let to = &parts.link().addresses;
         match name {
-            "registry" => {
-                parts.link().addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
-            }
-            "discovery" => {
-                parts.link().addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::FilesChanged)
-            }
-            "bridge" => parts.link().addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
-            "push" => parts
-                .link()
-                .addresses
-                .push
-                .cast(holdfast::runtime::messages::push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),
-            _ => parts.client.actor.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
+            "registry" => to.registry.cast(registry::Message::ChangeHinted(None)),
+            "discovery" => to.discovery.cast(discovery::Message::Told(discovery::Event::FilesChanged)),
+            "bridge" => to.bridge.cast(bridge::Message::Told(bridge::Event::NewsArrived)),
+            "push" => to.push.cast(push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),
+            _ => parts.client.actor.cast(session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
         until("a restart", || gateway.sabotage.lives(name).len() == 2).await;

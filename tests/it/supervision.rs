@@ -30,8 +30,8 @@ fn falls_with(one: &str, other: &str) -> bool {
 fn nudge(parts: &Parts, name: &str) -> bool {
     let addresses = &parts.link().addresses;
     match name {
-        "discovery" => addresses.discovery.cast(discovery::Message::FilesChanged),
-        "bridge" => addresses.bridge.cast(bridge::Message::GoodNews),
+        "discovery" => addresses.discovery.cast(discovery::Message::Told(discovery::Event::FilesChanged)),
+        "bridge" => addresses.bridge.cast(bridge::Message::Told(bridge::Event::NewsArrived)),
         "push" => addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)),
         "registry" => addresses.registry.cast(registry::Message::ChangeHinted(None)),
         "session" => parts.client.actor.cast(session::Message::CatalogueChanged),

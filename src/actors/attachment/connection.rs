@@ -207,7 +207,6 @@ struct Unreadable;
 /// What became of a line: the number of the call that it answers, if it answers one.
 type Handled = Result<Option<(u64, Delivery)>, Unreadable>;
 
-/// Handles a line of the hub.
 fn from_hub(seat: &Arc<HubSeat>, by: (u64, &mpsc::Sender<String>), line: &[u8]) -> Handled {
     match jsonrpc::parse(line) {
         Ok(message) => handle(seat, by, message),

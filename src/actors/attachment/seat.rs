@@ -27,17 +27,13 @@ use crate::storage::hub_folder::{HubFolder, HubLock};
 /// What the attachment works with, and what of it outlives its actor.
 #[derive(Debug)]
 pub struct HubSeat {
-    /// The environment of this process.
     pub env: Arc<Environment>,
-    /// The client.
     pub client: Arc<Client>,
     /// The links, whose state the hub tells.
     pub links: Arc<Links>,
     /// The port: what the session said to the hub and waits for.
     pub port: Arc<HubPort>,
-    /// The address of the actor.
     pub actor: Slot<Message>,
-    /// Where the hub is.
     pub folder: HubFolder,
     /// What the session brings to the hub.
     pub rules: SessionRules,

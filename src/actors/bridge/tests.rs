@@ -13,7 +13,7 @@ async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {
     parts.link().link.want_editor();
     parts.link().calls.begin_draining();
     let mut link = parts.link().link.view.subscribe();
-    let actor = super::super::parts::bridge(parts.links.first(), Tasks::default());
+    let actor = BridgeActor::of(parts.links.first(), Tasks::default());
     let (actor, task) = Actor::spawn(None, actor, ()).await.unwrap();
     let begun = link.wait_for(|link| ["seeking", "stopped"].contains(&link.state));
     let state = tokio::time::timeout(Duration::from_secs(20), begun).await.expect("it begins").unwrap().state;

@@ -31,7 +31,6 @@ pub struct SetFacts {
     pub is_free: bool,
     /// How long ago it was written last.
     pub age: Duration,
-    /// Its size.
     pub bytes: u64,
     /// Whether it is known to be a copy. Without having read it, that is not known.
     pub is_copy: bool,
@@ -114,7 +113,6 @@ pub enum Fate {
     /// Its call may have run. If the ledger has it open, the request is answered once its outcome is known. If not, the fate is
     /// asked for again, with [`Adopter::Lacks`]. Without a ledger, the outcome is unknown.
     Adopt {
-        /// The call.
         sent: SentCall,
         /// Whether it is first added to the ledger, to be looked for in the editor's journal.
         seek: bool,

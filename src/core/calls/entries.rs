@@ -166,14 +166,12 @@ impl Entries {
         Some(EntryMut { slot, index: &mut self.index, absent_since: self.absent_since })
     }
 
-    /// Changes every entry.
     pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
         for slot in &mut self.slots {
             change(&mut EntryMut { slot, index: &mut self.index, absent_since: self.absent_since });
         }
     }
 
-    /// Appends an entry.
     pub(super) fn push(&mut self, entry: Entry) {
         let place = self.next;
         self.next += 1;

@@ -45,17 +45,14 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// The records, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().rev()
     }
 
-    /// Returns the record of a call.
     pub(super) fn get(&self, call: CallId) -> Option<&Record> {
         self.numbers.get(&call).and_then(|number| self.records.get(self.index(*number)?))
     }

@@ -79,7 +79,6 @@ impl Ledger {
         if self.draining { self.refuse(id, Cause::ShuttingDown, now) } else { Vec::new() }
     }
 
-    /// Adds a call, and holds it.
     fn hold(&mut self, call: NewCall, now: Instant) {
         self.moved = true;
         let mut entry = Entry::new(call, self.wanted.project().map(Into::into), now);

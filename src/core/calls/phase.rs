@@ -109,7 +109,6 @@ impl From<Event> for News {
 }
 
 impl News {
-    /// Returns the event for the machine.
     pub(super) fn event(&self) -> Event {
         match self {
             Self::Claimed { attempt, repeatable, .. } => {

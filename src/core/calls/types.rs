@@ -32,9 +32,7 @@ pub struct NewCall {
     pub tool: String,
     /// The arguments: a JSON object.
     pub arguments: Arc<RawValue>,
-    /// The client's progress token.
     pub progress_token: Option<Box<RawValue>>,
-    /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
@@ -46,18 +44,14 @@ pub struct NewCall {
     pub waited: Duration,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
-    /// The form of the answer.
     pub form: AnswerForm,
 }
 
 /// A call that an earlier gateway sent, and whose outcome is to be looked for.
 #[derive(Debug)]
 pub struct RecoveredCall {
-    /// The call's id.
     pub id: CallId,
-    /// The call's tool.
     pub tool: Arc<str>,
-    /// The project that the call was for.
     pub project: Option<PathBuf>,
     /// How the outcome may be learned.
     pub recovery: Recovery,
@@ -91,30 +85,24 @@ impl Terms {
 /// A held call that a connection has reserved and is about to send.
 #[derive(Debug, Clone)]
 pub struct HeldCall {
-    /// The call's id.
     pub id: CallId,
-    /// The client's request.
     pub request: RequestKey,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
     /// The tool's name as the client knows it.
     pub tool: Arc<str>,
-    /// The arguments.
     pub arguments: Arc<RawValue>,
     /// How often the call was sent, this time included.
     pub nth: u8,
     /// Whether the client wants progress notifications.
     pub progress: bool,
-    /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
 }
 
-/// One report of a call's progress.
 #[derive(Debug, Clone)]
 pub struct ProgressNews {
-    /// The client's token.
     pub token: Arc<RawValue>,
     /// The value, which rises with each report of the same call.
     pub progress: f64,
@@ -133,7 +121,6 @@ pub enum Settlement {
     Progress {
         /// The call's request. No progress is reported once it is answered.
         request: RequestKey,
-        /// The report.
         news: ProgressNews,
         /// The MCP version to write it in.
         version: ProtocolVersion,
@@ -147,22 +134,17 @@ pub enum Settlement {
     },
     /// Pass a late answer to [`Ledger::keep`](super::Ledger::keep).
     KeepLate {
-        /// The call.
         call: CallId,
         /// The project that the call was for, if one was known.
         project: Option<PathBuf>,
-        /// What the editor answered.
         answer: EditorAnswer,
-        /// The client profile of the call.
         profile: ClientProfile,
     },
     /// Log that a call ended without an answer to its client, or that its record changed.
     Noted {
-        /// The call.
         call: CallId,
         /// The session that made the call.
         session: SessionId,
-        /// The call's tool.
         tool: Arc<str>,
         /// How the call ended.
         verdict: Verdict,
@@ -176,15 +158,12 @@ pub enum Settlement {
 /// An answer to write to a client.
 #[derive(Debug)]
 pub struct Answer {
-    /// The client's request.
     pub request: RequestKey,
-    /// The call.
     pub call: CallId,
     /// The trace that the call is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who made the request: named by the request itself, or the client of a routed session. `None`: the client over stdin.
     pub requester: Option<Arc<ClientInfo>>,
-    /// The call's tool.
     pub tool: Arc<str>,
     /// How the call ended.
     pub verdict: Verdict,
@@ -210,7 +189,6 @@ pub struct Answer {
     pub project: Option<PathBuf>,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
-    /// The form of the answer.
     pub form: AnswerForm,
 }
 
@@ -228,7 +206,6 @@ pub struct Known {
 pub struct Refused {
     /// Why the call was refused.
     pub grounds: Grounds,
-    /// The arguments of the call.
     pub arguments: Arc<RawValue>,
 }
 
@@ -259,7 +236,6 @@ pub struct Surprises {
 /// Why a claim was refused: no byte may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimRefused {
-    /// The connection's epoch is closed.
     EpochClosed,
     /// The call is not held any more: it was cancelled, answered or already claimed.
     NotHeld,
@@ -274,21 +250,16 @@ pub enum ClaimRefused {
 /// A call as `holdfast_calls` and `holdfast_result` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The call.
     pub id: CallId,
-    /// The call's tool.
     pub tool: Arc<str>,
-    /// The label of the call's state.
     #[serde(deserialize_with = "state")]
     pub state: Label,
     /// How the call ended, if it has ended.
     pub verdict: Option<Verdict>,
     /// The cause that the call waits for, while it is held.
     pub waits_for: Option<Cause>,
-    /// When the call was accepted.
     #[serde(with = "age")]
     pub accepted: Instant,
-    /// When the call was sent, if it was.
     #[serde(default, with = "age::some")]
     pub sent: Option<Instant>,
     /// When the client was answered, or when the call ended without an answer.

@@ -56,7 +56,6 @@ pub struct After {
 /// An open question to the journal: the calls that it asks for, and their keys in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Question {
-    /// The calls that the question asks for.
     pub sought: Vec<(CallId, JournalKey)>,
     pub(super) asked: Instant,
     /// Whether outcomes were ordered again while this question was open.
@@ -66,18 +65,15 @@ pub struct Question {
 /// The message that a reply answers. The message is not awaited any more, except with [`Answers::Doubled`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Answers {
-    /// The greeting.
     Greeting,
     /// The request for the tool list.
     List {
         /// The number of the method, as in [`Next::List`].
         step: usize,
     },
-    /// A call.
     Call(CallId, After),
     /// A call that the editor got twice: this reply refuses the second message, and the answer to the first is still to come.
     Doubled(CallId),
-    /// The question for outcomes.
     Outcomes(Question),
     /// The question for the editor's heartbeat.
     Heartbeat,
@@ -110,7 +106,6 @@ pub enum Meant {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Settled {
-    /// The settlements that the ledger returned.
     pub settlements: Vec<Settlement>,
     /// The events for the bridge, in this order.
     pub events: Vec<Event>,

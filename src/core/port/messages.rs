@@ -41,10 +41,8 @@ pub const PROGRESS: &str = "port/progress";
 /// were ([`Settled::pieces`]).
 pub const PIECE: &str = "port/piece";
 
-/// A call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Call {
-    /// The project of the editor.
     pub project: PathBuf,
     /// The tool's name as the session lists it.
     pub tool: String,
@@ -70,10 +68,8 @@ pub struct Call {
     pub whole: bool,
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Settled {
-    /// The call.
     pub call: CallId,
     /// How the call ended. `None`: it was no call of an editor's tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +80,6 @@ pub struct Settled {
     /// The number of pieces in which the result came.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pieces: usize,
-    /// The project that the call was for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<PathBuf>,
     /// Whether the call was sent and an editor said that it did not run.
@@ -95,18 +90,15 @@ pub struct Settled {
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The number of the request.
     pub request: u64,
     /// The number of the piece, from 0.
     pub nth: usize,
-    /// The text.
     pub text: String,
 }
 
 /// How a call goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The number of the request.
     pub request: u64,
     /// A value that rises.
     pub progress: f64,
@@ -117,14 +109,11 @@ pub struct Progress {
     pub message: String,
 }
 
-/// A link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Of {
-    /// Its project.
     pub project: PathBuf,
 }
 
-/// A client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// The client's name, as it gives it.
@@ -156,7 +145,6 @@ pub struct Look {
     /// The directory that the session was started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<PathBuf>,
-    /// The client's roots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<PathBuf>,
     /// The project that was found before.
@@ -167,9 +155,7 @@ pub struct Look {
 /// What is seen of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sighting {
-    /// The link's project.
     pub project: PathBuf,
-    /// What is seen.
     pub seen: Seen,
     /// Where the tools come from.
     pub source: Source,
@@ -182,19 +168,16 @@ pub struct Sighting {
 /// The tools of a link, with what decides how they are listed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tools {
-    /// The digest ([`Sighting::digest`]).
     pub digest: String,
     /// The name of the package's dialect.
     pub dialect: String,
     /// The version of the package, if the project's files name it.
     #[serde(default)]
     pub package_version: Option<String>,
-    /// The tools of the editor.
     pub tools: Vec<std::sync::Arc<EditorTool>>,
     /// The entries of the editor's list that cannot be used, each with the reason.
     #[serde(default)]
     pub unusable: Vec<(String, String)>,
-    /// The hub's own rules.
     #[serde(default)]
     pub hub_rules: Policy,
     /// The rules of the project's own configuration file; `None` while no survey of it was made.

@@ -10,10 +10,8 @@ use crate::limits::CLIENT_MESSAGE_MAX_BYTES;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BatchKey(pub(super) u64);
 
-/// The answers of one array.
 pub type Array = Vec<String>;
 
-/// Formats an array as one line.
 pub fn line_of(array: &[String]) -> String {
     format!("[{}]", array.join(","))
 }
@@ -44,7 +42,6 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Begins to read a batch.
     pub(super) fn begin(&mut self, key: BatchKey) {
         self.open.insert(key, Batch { owed: 1, ..Batch::default() });
     }

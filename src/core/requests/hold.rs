@@ -12,7 +12,6 @@ use crate::protocol::ids::RequestKey;
 pub enum Holder {
     /// The stdin reader: the request has not reached the session actor.
     Intake,
-    /// The session actor.
     Session,
     /// The ledger: the request became a call, whose verdict is its answer.
     Ledger,
@@ -36,7 +35,6 @@ impl Hold {
         Self { key, holder: Arc::new(AtomicU8::new(Holder::Intake as u8)) }
     }
 
-    /// Returns the request's key.
     pub fn key(&self) -> RequestKey {
         self.key
     }

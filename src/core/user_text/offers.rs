@@ -34,7 +34,6 @@ pub struct PromptFacts {
     pub editors: Vec<String>,
 }
 
-/// Returns the text of a prompt.
 pub fn prompt(get: &GetPrompt, facts: &PromptFacts, now: Instant) -> String {
     match get.prompt {
         Prompt::FixCompileErrors => fix_compile_errors(get.place.as_deref(), facts, now),

@@ -31,7 +31,6 @@ pub(super) struct Absence {
     pub(super) attempt: u8,
     /// Whether the last survey found no package in the project.
     pub(super) unpackaged: bool,
-    /// Whether the user named a port.
     pub(super) port_named: bool,
 }
 
@@ -40,7 +39,6 @@ pub(super) struct Absence {
 pub(super) enum Past {
     /// No editor was ever connected; or the editor quit, and an editor that runs later is another one.
     NeverConnected,
-    /// The editor was connected.
     Connected {
         /// Whether the connection was lost recently, so that the editor is likely to return.
         recently_lost: bool,

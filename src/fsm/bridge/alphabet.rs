@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
-/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
@@ -44,11 +43,8 @@ pub enum Group {
     Away,
     /// The connection was greeted.
     Up,
-    /// The root: no handler decided the event.
-    Root,
 }
 
-/// The timers of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// Timeout of `seeking`: discovery did not answer.
@@ -73,7 +69,6 @@ pub enum Timer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
-    /// The process is alive.
     Alive,
     /// The recorded process is dead.
     Dead,
@@ -172,11 +167,9 @@ pub enum Event {
         /// Whether the port was checked to be this project's editor's. False if the only ground is that the user named the port.
         checked: bool,
     },
-    /// The connect failed.
     ConnectFailed {
         /// The index of the target in the offer.
         target: u8,
-        /// Why.
         failure: ConnectFailure,
         /// Whether it was dialled now. False if its failure is known from a moment ago.
         dialled: bool,
@@ -214,7 +207,6 @@ pub enum Event {
     EditorVanished,
     /// No client waits any more for a call on this connection. Sent once, for a connection in `parting`.
     NobodyWaits,
-    /// A timer fired.
     Elapsed(Timer),
     /// The gateway stops.
     StopRequested,
@@ -223,7 +215,6 @@ pub enum Event {
 /// What the shell must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Ask discovery for targets.
     AskTargets,
     /// Connect to this target.
     Dial {
@@ -235,7 +226,6 @@ pub enum Effect {
     },
     /// End a patient dial that was only refused so far.
     Hurry,
-    /// Send the greeting.
     Greet,
     /// Send nothing new on the connection, and feed [`Event::NothingOwed`] when everything is answered that was sent.
     EndSending,
@@ -249,7 +239,6 @@ pub enum Effect {
     TellToolsChanged,
     /// Check whether the editor's process is alive.
     CheckEditor,
-    /// Ask the editor for its heartbeat.
     AskHeartbeat,
     /// Feed [`Event::NobodyWaits`] when no client waits any more for a call that was sent on this connection.
     AwaitClients,
@@ -263,8 +252,6 @@ pub enum Effect {
     },
     /// End a running [`Timer::Retry`] earlier, but not before the smallest pause between dials has passed.
     ShortenRetry,
-    /// Arm a timer.
     Arm(Timer, Duration),
-    /// Disarm a timer.
     Disarm(Timer),
 }

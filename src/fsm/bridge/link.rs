@@ -33,7 +33,6 @@ pub(super) struct Up {
     pub(super) announced: Option<LeaveReason>,
 }
 
-/// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) loss: Loss,

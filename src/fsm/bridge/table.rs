@@ -10,7 +10,6 @@ use crate::protocol::dialect::{LeaveReason, PushEvent};
 
 impl Machine for Bridge {
     const NAME: &'static str = "bridge";
-    const ROOT: Group = Group::Root;
     type State = State;
     type Group = Group;
     type Event = Event;
@@ -20,11 +19,11 @@ impl Machine for Bridge {
         State::Idle
     }
 
-    fn group(state: State) -> Group {
+    fn group(state: State) -> Option<Group> {
         match state {
-            State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff => Group::Away,
-            State::Ready | State::Stalled | State::Leaving | State::Parting => Group::Up,
-            State::Draining | State::Stopped => Group::Root,
+            State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff => Some(Group::Away),
+            State::Ready | State::Stalled | State::Leaving | State::Parting => Some(Group::Up),
+            State::Draining | State::Stopped => None,
         }
     }
 
@@ -442,51 +441,7 @@ impl Machine for Bridge {
             ) => out.ignore("it has stopped"),
 
             // ---- passed up: handled by the group, or unexpected ----
-            (
-                Place::Idle(_) | Place::Seeking(_) | Place::Dialing(..) | Place::Greeting(..) | Place::BackingOff(_),
-                Event::Wanted
-                | Event::StopRequested
-                | Event::Elapsed(_)
-                | Event::Connected { .. }
-                | Event::ConnectFailed { .. }
-                | Event::StillRefused
-                | Event::Greeted { .. }
-                | Event::GreetingRefused
-                | Event::Proven
-                | Event::StallBegan
-                | Event::StallEnded
-                | Event::Silent
-                | Event::NothingOwed
-                | Event::LeavingAnnounced(_)
-                | Event::Disconnected(_)
-                | Event::NobodyWaits
-                | Event::EditorVanished,
-            )
-            | (Place::Idle(_) | Place::Seeking(_) | Place::BackingOff(_), Event::TargetGone)
-            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..), Event::TargetGone)
-            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..), Event::NobodyWaits | Event::NothingOwed)
-            | (
-                Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..),
-                Event::Wanted
-                | Event::TargetsOffered { .. }
-                | Event::NothingOffered { .. }
-                | Event::Connected { .. }
-                | Event::ConnectFailed { .. }
-                | Event::StillRefused
-                | Event::Greeted { .. }
-                | Event::GreetingRefused
-                | Event::NewsArrived
-                | Event::StopRequested
-                | Event::Elapsed(_),
-            )
-            | (
-                Place::Draining,
-                Event::Connected { .. }
-                | Event::ConnectFailed { .. }
-                | Event::StillRefused
-                | Event::Greeted { .. }
-                | Event::GreetingRefused,
-            ) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 
@@ -528,29 +483,7 @@ impl Machine for Bridge {
             (Group::Away | Group::Up, Event::NobodyWaits) => out.ignore("only a connection that parts ends by that"),
 
             // ---- handled in the states, or unexpected ----
-            (
-                Group::Away | Group::Up,
-                Event::ProjectChanged
-                | Event::HintReceived(_)
-                | Event::CallsWaiting
-                | Event::Connected { .. }
-                | Event::ConnectFailed { .. }
-                | Event::StillRefused
-                | Event::Greeted { .. }
-                | Event::GreetingRefused,
-            )
-            | (Group::Away, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived)
-            | (
-                Group::Up,
-                Event::Proven
-                | Event::StallBegan
-                | Event::StallEnded
-                | Event::Silent
-                | Event::LeavingAnnounced(_)
-                | Event::Disconnected(_)
-                | Event::EditorVanished,
-            )
-            | (Group::Root, _) => Outcome::Super,
+            _ => Outcome::Super,
         }
     }
 }

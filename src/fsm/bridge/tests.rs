@@ -1,6 +1,7 @@
 use super::*;
 use crate::fsm::Driver;
 use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
+use crate::protocol::dialect::{Activity, PushEvent};
 
 const NOTHING: Evidence =
     Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false, port_named: false };

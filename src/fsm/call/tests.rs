@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::fsm::chart::walk;
+use crate::fsm::tests::{Charted, walk};
 
 const HELD: &[Event] = &[Event::Queued];
 const CLAIM: Event = Event::Claimed { recoverable: false, repeatable: false };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fsm::chart::{after, walk};
+use crate::fsm::tests::{after, walk};
 
 const LIVE: Event = Event::CataloguePublished(Source::Live);
 const SYNC: Event = Event::Opened(Kind::IgnoresChanges);
@@ -25,8 +25,9 @@ fn awaiting_open_requests_are_refused() {
 }
 
 #[test]
-fn awaiting_open_input_ended_finishes_at_once() {
-    assert_eq!(session(&[]).feed(&Event::InputEnded).effects, [Effect::Finish]);
+fn awaiting_open_input_ended_leaves_nothing_to_do() {
+    assert!(session(&[]).feed(&Event::InputEnded).effects.is_empty());
+    assert_eq!(session(&[Event::InputEnded]).feed(&ASYNC).effects, [Effect::RefuseDraining]);
 }
 
 #[test]
@@ -122,28 +123,16 @@ fn serving_catalogue_changed_is_announced_to_both_kinds() {
 #[test]
 fn waiting_for_tools_input_ended_still_answers_the_lists() {
     let mut it = session(&[SYNC, Event::ListRequested]);
-    assert_eq!(
-        it.feed(&Event::InputEnded).effects,
-        [ANSWERED[0].clone(), ANSWERED[1].clone(), Effect::Arm(Timer::Drain, DRAIN_MAX)]
-    );
+    assert_eq!(it.feed(&Event::InputEnded).effects, ANSWERED);
     assert_eq!(it.state(), State::Draining);
 }
 
 #[test]
-fn draining_requests_are_refused_and_settled_calls_finish() {
-    let mut it = session(&[ASYNC, Event::StopRequested]);
+fn draining_requests_are_refused() {
+    let mut it = session(&[ASYNC, Event::InputEnded]);
     for event in [SYNC, Event::ListRequested, Event::CallRequested] {
         assert_eq!(it.feed(&event).effects, [Effect::RefuseDraining]);
     }
-    assert_eq!(it.feed(&Event::CallsSettled).effects, [Effect::Disarm(Timer::Drain), Effect::Finish]);
-    assert_eq!(it.feed(&Event::CallRequested).effects, [Effect::RefuseDraining]);
-}
-
-#[test]
-fn draining_elapsed_finishes_without_the_calls() {
-    let mut it = session(&[ASYNC, Event::InputEnded]);
-    assert!(it.feed(&Event::Elapsed(Timer::Drain)).effects.contains(&Effect::Finish));
-    assert_eq!(it.state(), State::Closed);
 }
 
 #[test]

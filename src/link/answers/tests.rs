@@ -14,7 +14,7 @@ use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::{Epoch, LinkId, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
-use crate::runtime::addresses::Addresses;
+use crate::runtime::messages::Addresses;
 
 struct Parts {
     env: Arc<Environment>,

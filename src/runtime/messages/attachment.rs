@@ -13,7 +13,6 @@ use crate::protocol::hub::{Refusal, Welcome};
 pub enum Message {
     /// The hub took the session.
     Welcomed {
-        /// The number of the connection.
         nth: u64,
         /// What the hub says of itself.
         welcome: Welcome,
@@ -25,30 +24,19 @@ pub enum Message {
         overrun: Arc<Notify>,
     },
     /// No connection was made.
-    Failed {
-        /// The number of the connection.
-        nth: u64,
-        /// Why.
-        why: NoAttachment,
-    },
+    Failed { nth: u64, why: NoAttachment },
     /// The connection ended.
-    Closed {
-        /// The number of the connection.
-        nth: u64,
-    },
+    Closed { nth: u64 },
     /// This process can start no hub.
     NotStarted,
     /// A hub that this process started has ended.
     StartedEnded {
-        /// Its pid.
         pid: u32,
         /// Whether it ended without a failure, for example because another hub runs.
         well: bool,
     },
     /// The client sends nothing more.
     InputEnded,
-    /// The session ends, or is served in this process.
-    Stop,
     /// A timer may be due.
     Timer(Timer),
 }

@@ -11,13 +11,12 @@ use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::LinkId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Requester;
-use crate::runtime::mailbox::Permit;
+use crate::runtime::slot::Permit;
 use crate::survey::Survey;
 
 /// A message of the client. From here on a request is identified by its key, not by its id.
 #[derive(Debug)]
 pub enum Delivered {
-    /// A request.
     Request {
         /// The open request: its key, and which part has it.
         hold: Hold,
@@ -25,16 +24,11 @@ pub enum Delivered {
         id: RequestId,
         /// The requester, for a request of the stateless era.
         requester: Option<Arc<Requester>>,
-        /// The method's name.
         method: String,
-        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
-    /// A notification.
     Notification {
-        /// The method's name.
         method: String,
-        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// A response to a request of ours.
@@ -56,14 +50,12 @@ impl Delivered {
     }
 }
 
-/// Messages to the session.
 #[derive(Debug)]
 pub enum Message {
     /// A request, notification or response of the client.
     Delivered(Delivered, Option<Permit>),
     /// On the session's link a catalogue was published or looked for on disk, or it has changed how likely an editor is.
     LinkChanged,
-    /// The content of the catalogue changed.
     CatalogueChanged,
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
@@ -77,10 +69,6 @@ pub enum Message {
     PackageToolCalled(LinkId, Asked, PackageTool, Arc<RawValue>),
     /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.
     InputEnded(Option<Permit>),
-    /// The gateway stops.
-    Stop,
-    /// At the session's end: the sent calls are answered, or the time to wait for that is over.
-    CallsSettled,
     /// A timer may be due.
     Timer(Timer),
     /// A timer of routing may be due.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Events;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::restart::EndReason;
-use crate::fsm::{Machine, Outbox, chart};
+use crate::fsm::{Machine, Outbox, event_name};
 use crate::limits::FLIGHT_LINE_STEPS;
 use crate::protocol::dialect::Companion;
 use crate::protocol::text::clean;
@@ -24,7 +24,7 @@ impl Events {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to && !self.1.is_post {
-                self.1.flight.moved(M::NAME, from, to, chart::name(event), self.now());
+                self.1.flight.moved(M::NAME, from, to, event_name(event), self.now());
             }
         }
         if out.unexpected {

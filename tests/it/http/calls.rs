@@ -68,7 +68,7 @@ async fn a_fresh_hub_finds_the_running_editors_of_known_projects_by_itself() {
     let config = Config { seed: Some(8), state_dir: Some(folder.join("state")), ..Config::default() };
     let parts = Parts::new(config, net.clone(), host.clone());
     let several = Several::start(parts.clone(), Sabotage::default());
-    let served = Arc::new(Served::new(parts.clone(), several.take_posts().await.unwrap()));
+    let served = Arc::new(Served::new(parts.clone(), several.take_posts()));
     let listener = net.bind(PORT + 1).await.unwrap();
     let server = Server::start(&served, Guard::new(TOKEN, Vec::new(), [7; 16]), listener);
     let bytes = handshake("/mcp", &request(1, "tools/list", json!({}))).replace("127.0.0.1:8787", "localhost");
@@ -198,7 +198,7 @@ async fn a_message_is_let_go_as_soon_as_it_was_read() {
     let stage = Stage::new().await;
     let editor = stage.editor(0).await;
     stage.call(&stage.path(0), "echo", json!({})).await;
-    let posts = stage.several.take_posts().await.unwrap();
+    let posts = stage.several.take_posts();
     let is_gone = Arc::new(AtomicBool::new(false));
     let body = call(1, "count", json!({"key": "sent", "hold": true})).to_string().into_bytes();
     let posting = Posting {

@@ -62,7 +62,7 @@ impl Stage {
         let state_dir = Some(folder.path().join("state"));
         let parts = Parts::new(Config { seed: Some(7), state_dir, ..Config::default() }, net.clone(), host.clone());
         let several = Several::start(parts.clone(), sabotage.clone());
-        let posts = several.take_posts().await.unwrap();
+        let posts = several.take_posts();
         let listener = net.bind(PORT).await.unwrap();
         let hosts: Vec<HostName> = hosts.iter().map(|host| host.parse().unwrap()).collect();
         let served = Arc::new(Served::new(parts.clone(), posts));

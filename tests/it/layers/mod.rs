@@ -59,7 +59,7 @@ const CLOCK: &str = "src/core/age.rs";
 /// Crates that only one file may use: (crate, file, what the other files use instead).
 const OWNED_CRATES: &[(&str, &str, &str)] = &[
     ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
-    ("statig", "src/fsm/mod.rs", "write the machine against fsm::Machine"),
+    ("statig", "src/fsm.rs", "write the machine against fsm::Machine"),
 ];
 /// The files of sessions. They see of a link what its port gives them ([`INSIDE_A_LINK`]).
 const OF_SESSIONS: &[&str] = &[
@@ -550,7 +550,7 @@ fn what_is_allowed_is_not_found() {
         ("src/core/link.rs", "use tokio::time::Instant;\nfn f(now: Instant, then: Instant) -> bool { now > then }"),
         ("src/core/age.rs", "use tokio::time::Instant;\nfn f(x: Instant) -> Duration { Instant::now() - x }"),
         ("src/fsm/retry.rs", "use backoff::backoff::Backoff;"),
-        ("src/fsm/mod.rs", "pub use statig::Outcome;"),
+        ("src/fsm.rs", "pub use statig::Outcome;"),
         (
             "src/actors/bridge.rs",
             "use tokio::time::Instant;\nuse crate::fsm::retry::backoff;\nasync fn f() { g().await }",

@@ -24,7 +24,6 @@ impl Ledger {
         self.open_epochs.insert(epoch, project);
     }
 
-    /// Returns the project that calls are for.
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
     }

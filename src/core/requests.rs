@@ -23,7 +23,6 @@ use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Requester};
 use crate::protocol::mcp::{AnswerForm, ClientProfile, Method};
 
-/// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotOpened {
     /// A request with this id is open already.
@@ -39,7 +38,6 @@ pub struct TooManySubscriptions;
 /// A request that a session has accepted, and what its answer depends on. Created once, when the session accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The request.
     pub key: RequestKey,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
@@ -47,18 +45,14 @@ pub struct Asked {
     pub form: AnswerForm,
 }
 
-/// An open request.
 #[derive(Debug)]
 pub struct Open {
     /// The id that the client gave the request.
     pub id: RequestId,
-    /// The batch that the request is a member of, if any.
     pub batch: Option<BatchKey>,
-    /// The request's holder.
     pub hold: Hold,
     /// The changes that the client wants to be notified of, if the request is a subscription.
     pub subscription: Option<Filter>,
-    /// The request's method.
     pub method: Method,
     /// Who made the request, if the request itself says so (stateless era).
     pub requester: Option<Arc<Requester>>,
@@ -74,7 +68,6 @@ struct Line {
 /// Counts for status and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestCounts {
-    /// Requests that are open.
     pub open: usize,
     /// Lines that wait to be written to stdout.
     pub queued: usize,
@@ -83,7 +76,6 @@ pub struct RequestCounts {
 /// The result of queueing a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notified {
-    /// The notification is queued.
     Queued,
     /// An identical line is still queued, so a second one is not needed.
     Coalesced,
@@ -94,9 +86,7 @@ pub enum Notified {
 /// The open requests of one session and its queue to stdout; see the module's documentation.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// The session that the requests belong to.
     session: SessionId,
-    /// Open requests.
     open: HashMap<RequestKey, Open>,
     /// The open requests by the ids that their client gave them.
     keys: HashMap<RequestId, RequestKey>,
@@ -119,7 +109,6 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Returns an empty table for this session.
     pub fn of(session: SessionId) -> Self {
         Self { session, ..Self::default() }
     }
@@ -161,7 +150,6 @@ impl Requests {
         RequestKey::new(self.session, self.last_key)
     }
 
-    /// Returns an open request.
     pub fn get(&self, key: RequestKey) -> Option<&Open> {
         self.open.get(&key)
     }
@@ -212,7 +200,6 @@ impl Requests {
 
     // ---- batches ----
 
-    /// Begins to read a batch.
     pub fn begin_batch(&mut self) -> BatchKey {
         let RequestKey { number, .. } = self.next_key();
         self.batches.begin(BatchKey(number));

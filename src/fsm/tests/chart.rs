@@ -10,17 +10,29 @@ use std::fmt::{Debug, Write};
 
 use strum::VariantArray;
 
-use super::{Charted, Driver, Hosted, Machine, Outbox};
+use super::super::{Driver, Hosted, Machine, NoGroup, Outbox, event_name};
 use crate::limits::WALK_CONFIGURATIONS_MAX;
+
+/// What the walk needs of a machine.
+pub(crate) trait Charted: Machine {
+    /// Returns one or more events of every variant, with every payload that is handled differently.
+    fn specimens() -> Vec<Self::Event>;
+    /// Returns the storages from which the exploration starts.
+    fn starts() -> Vec<Self>;
+}
+
+impl VariantArray for NoGroup {
+    const VARIANTS: &'static [Self] = &[];
+}
 
 /// A machine that [`walk`] can explore and [`render`] can draw. Its states and groups are listed in the order of their
 /// declaration.
-pub trait Walkable: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray> {}
+pub(crate) trait Walkable: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray> {}
 impl<M: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray>> Walkable for M {}
 
 /// Everything that a machine can do, as found by [`walk`].
 #[derive(Debug)]
-pub struct Walk<M: Walkable> {
+pub(crate) struct Walk<M: Walkable> {
     /// The specimen events, in the order of [`Charted::specimens`].
     pub events: Vec<M::Event>,
     /// The effects that are ordered at each of [`Charted::starts`]. The starts are also the first configurations.
@@ -33,7 +45,7 @@ pub struct Walk<M: Walkable> {
 
 /// A reachable storage and state.
 #[derive(Debug)]
-pub struct Configuration<M: Walkable> {
+pub(crate) struct Configuration<M: Walkable> {
     /// The machine in this configuration, ready to get an event.
     pub driver: Driver<M>,
     /// The configuration and the event from which this one was first reached, as indices; `None` for a start.
@@ -42,7 +54,7 @@ pub struct Configuration<M: Walkable> {
 
 /// What an event did in a state. If it did the same with several storages, that is stored only once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step<M: Walkable> {
+pub(crate) struct Step<M: Walkable> {
     /// The state afterwards.
     pub to: M::State,
     /// Whether a transition was made, even to the same state.
@@ -64,13 +76,13 @@ impl<M: Walkable> Step<M> {
 
 impl<M: Walkable> Walk<M> {
     /// Returns the different steps of an event (given by its index) in a state. Empty if the state is never reached.
-    pub fn cell(&self, state: M::State, event: usize) -> &[Step<M>] {
+    pub(crate) fn cell(&self, state: M::State, event: usize) -> &[Step<M>] {
         let row = M::State::VARIANTS.iter().position(|&other| other == state);
         row.and_then(|row| self.cells.get(row * self.events.len() + event)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the events that lead from a start to a configuration (given by its index).
-    pub fn path(&self, mut configuration: usize) -> Vec<&M::Event> {
+    pub(crate) fn path(&self, mut configuration: usize) -> Vec<&M::Event> {
         let mut path = Vec::new();
         while let Some((from, event)) = self.configurations[configuration].via {
             path.push(&self.events[event]);
@@ -81,7 +93,7 @@ impl<M: Walkable> Walk<M> {
     }
 
     /// Returns a shortest path to a state, as text.
-    pub fn way_to(&self, state: M::State) -> String {
+    pub(crate) fn way_to(&self, state: M::State) -> String {
         match self.configurations.iter().position(|place| place.driver.state() == state) {
             Some(found) => format!("{:?}", self.path(found)),
             None => "unreachable".to_owned(),
@@ -94,7 +106,7 @@ impl<M: Walkable> Walk<M> {
 /// # Panics
 /// Panics if there are more than [`WALK_CONFIGURATIONS_MAX`] configurations, since the storage then counts without a bound; and
 /// if the machine panics.
-pub fn walk<M: Walkable>() -> Walk<M> {
+pub(crate) fn walk<M: Walkable>() -> Walk<M> {
     let events = M::specimens();
     let cells = vec![Vec::new(); M::State::VARIANTS.len() * events.len()];
     let mut walk = Walk { events, starts: Vec::new(), configurations: Vec::new(), cells };
@@ -133,19 +145,12 @@ pub fn walk<M: Walkable>() -> Walk<M> {
     walk
 }
 
-/// Returns the name of an event without its payload. Only timer events keep theirs.
-pub fn name(event: &impl Debug) -> String {
-    let text = format!("{event:?}");
-    let end = if text.starts_with("Elapsed(") { None } else { text.find([' ', '(', '{']) };
-    text[..end.unwrap_or(text.len())].to_owned()
-}
-
 /// Returns labels for some of the specimens. If they include all specimens of a name, the label is only that name.
 fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
     let mut labels = Vec::new();
     for &index in some {
-        let name = name(&all[index]);
-        let whole = (0..all.len()).all(|other| some.contains(&other) || self::name(&all[other]) != name);
+        let name = event_name(&all[index]);
+        let whole = (0..all.len()).all(|other| some.contains(&other) || event_name(&all[other]) != name);
         let label = if whole { name } else { format!("{:?}", all[index]) };
         if !labels.contains(&label) {
             labels.push(label);
@@ -155,7 +160,7 @@ fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
 }
 
 /// Returns the chart of a machine as Markdown: a Mermaid diagram, and the table of every state and event.
-pub fn render<M: Walkable>(walk: &Walk<M>) -> String {
+pub(crate) fn render<M: Walkable>(walk: &Walk<M>) -> String {
     let mut text = String::new();
     write_chart(walk, &mut text).unwrap_or_else(|error| unreachable!("a String takes every text: {error}"));
     text
@@ -164,11 +169,7 @@ pub fn render<M: Walkable>(walk: &Walk<M>) -> String {
 fn write_chart<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
     let count = walk.configurations.len();
     writeln!(text, "# The `{}` machine\n", M::NAME)?;
-    writeln!(
-        text,
-        "Generated from `src/fsm/{}.rs` by `UPDATE_CHARTS=1 cargo test --lib fsm::chart`; do not edit.\n",
-        M::NAME
-    )?;
+    writeln!(text, "Generated from `src/fsm/{}.rs` by `make charts`; do not edit.\n", M::NAME)?;
     writeln!(
         text,
         "Every event was fed into every one of the {count} configurations (state and storage) that can be reached."
@@ -194,9 +195,9 @@ fn write_chart<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Resu
 
 fn diagram<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
     writeln!(text, "```mermaid\nstateDiagram-v2")?;
-    for &group in M::Group::VARIANTS.iter().filter(|&&group| group != M::ROOT) {
+    for &group in M::Group::VARIANTS {
         writeln!(text, "    state {} {{", label(group))?;
-        for &state in M::State::VARIANTS.iter().filter(|&&state| M::group(state) == group) {
+        for &state in M::State::VARIANTS.iter().filter(|&&state| M::group(state) == Some(group)) {
             writeln!(text, "        {}", label(state))?;
         }
         writeln!(text, "    }}")?;
@@ -217,13 +218,12 @@ fn diagram<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
 }
 
 fn table<M: Walkable>(walk: &Walk<M>, state: M::State, text: &mut String) -> std::fmt::Result {
-    let group = M::group(state);
-    let within = if group == M::ROOT { String::new() } else { format!(" (in {})", label(group)) };
+    let within = M::group(state).map_or(String::new(), |group| format!(" (in {})", label(group)));
     writeln!(text, "\n## {}{within}\n\n| event | what it does |\n| --- | --- |", label(state))?;
     let mut rows: Vec<(String, String, BTreeSet<usize>)> = Vec::new();
     for event in 0..walk.events.len() {
         let does = walk.cell(state, event).iter().map(|step| describe(state, step)).collect::<Vec<_>>().join("<br>");
-        let name = name(&walk.events[event]);
+        let name = event_name(&walk.events[event]);
         match rows.iter_mut().find(|row| row.0 == name && row.1 == does) {
             Some(row) => _ = row.2.insert(event),
             None => rows.push((name, does, BTreeSet::from([event]))),
@@ -262,19 +262,6 @@ fn orders(effects: &[impl Debug]) -> String {
     }
 }
 
-fn label(of: impl Into<&'static str>) -> &'static str {
+pub(super) fn label(of: impl Into<&'static str>) -> &'static str {
     of.into()
 }
-
-/// Returns a machine to which these events were fed.
-#[cfg(test)]
-pub(crate) fn after<M: Hosted>(machine: M, events: &[M::Event]) -> Driver<M> {
-    let (mut driver, _) = Driver::start(machine);
-    for event in events {
-        driver.feed(event);
-    }
-    driver
-}
-
-#[cfg(test)]
-mod tests;

@@ -3,11 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub mod addresses;
 pub mod environment;
 pub mod health;
-pub mod instrumented;
-pub mod mailbox;
 pub mod messages;
 pub mod outbox;
 pub mod slot;

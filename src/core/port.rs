@@ -43,7 +43,6 @@ pub struct Seen {
     pub wanted: Wanted,
     /// Whether the current or last connection leads to the editor of that project.
     pub leads_to_the_wanted: bool,
-    /// The project that was found.
     pub project: Option<PathBuf>,
     /// The projects that fit equally well, if none was found.
     #[serde(default)]
@@ -81,7 +80,6 @@ impl Seen {
 pub struct Settled {
     /// The request, as the session said it with its call.
     pub asked: Asked,
-    /// The call.
     pub call: CallId,
     /// How the call ended.
     pub verdict: Verdict,
