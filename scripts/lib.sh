@@ -8,13 +8,48 @@ die() {
     exit 1
 }
 
+# descendants PID...: prints these process ids and those of everything that runs below them.
+descendants() {
+    ps -A -o pid= -o ppid= | awk -v roots="$*" '
+        BEGIN { n = split(roots, all, " ") } { parent[$1] = $2 }
+        END { for (pid in parent) { at = pid; while (at in parent && !found) { for (i = 1; i <= n; i++) if (at == all[i]) found = 1; at = parent[at] } if (found) print pid; found = 0 } }'
+}
+
+# limited SECONDS COMMAND...: runs a command, and ends it with everything that it started after so many seconds; the status is 124 then.
+# The command may be a function, which `timeout` cannot run.
+limited() {
+    limited_left=$1
+    shift
+    "$@" &
+    limited_pid=$!
+    while kill -0 "$limited_pid" 2>/dev/null; do
+        if [ "$limited_left" -le 0 ]; then
+            # shellcheck disable=SC2046
+            kill $(descendants "$limited_pid") 2>/dev/null || true
+            wait "$limited_pid" 2>/dev/null || true
+            return 124
+        fi
+        sleep 1
+        limited_left=$((limited_left - 1))
+    done
+    wait "$limited_pid"
+}
+
+# A download that stands still must not hold everything up: after so many seconds it is ended, and tried once more.
+DOWNLOAD_LIMIT=${DOWNLOAD_LIMIT:-600}
+
 # fetched WHAT COMMAND...: runs a download, prints a line with its seconds, and adds these to the file $DOWNLOADS if there is one.
 fetched() {
     fetched_what=$1
     shift
     fetched_from=$(date +%s)
     fetched_status=0
-    "$@" || fetched_status=$?
+    limited "$DOWNLOAD_LIMIT" "$@" || fetched_status=$?
+    if [ "$fetched_status" = 124 ]; then
+        loud "the download of $fetched_what did not end within $DOWNLOAD_LIMIT s; it is tried once more"
+        fetched_status=0
+        limited "$DOWNLOAD_LIMIT" "$@" || fetched_status=$?
+    fi
     fetched_took=$(($(date +%s) - fetched_from))
     say "downloads: $fetched_what, $fetched_took s"
     [ -z "${DOWNLOADS:-}" ] || echo "$fetched_took" >>"$DOWNLOADS"
@@ -36,7 +71,9 @@ apt_install() {
 }
 
 apt_installed() {
-    apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
+    # What an attempt left half installed, as it was ended.
+    as_root dpkg --configure -a </dev/null >/dev/null 2>&1 || true
+    apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Acquire::http::Timeout=60 -o Acquire::Retries=3 install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
     apt_try "$@" 2>/dev/null || { apt_update && apt_try "$@"; }
 }
 

@@ -27,12 +27,6 @@ mkdir -p "$target"
 began=$(date +%s)
 state=$(mktemp -d)
 lanes=
-# Prints the process ids of everything that runs for a lane, down to the last descendant.
-descendants() {
-    ps -A -o pid= -o ppid= | awk -v roots="$*" '
-        BEGIN { n = split(roots, all, " ") } { parent[$1] = $2 }
-        END { for (pid in parent) { at = pid; while (at in parent && !found) { for (i = 1; i <= n; i++) if (at == all[i]) found = 1; at = parent[at] } if (found) print pid; found = 0 } }'
-}
 ended_early() {
     trap '' INT TERM
     # shellcheck disable=SC2046,SC2086
