@@ -59,12 +59,12 @@ const CLOCK: &str = "src/core/age.rs";
 /// Crates that only one file may use: (crate, file, what the other files use instead).
 const OWNED_CRATES: &[(&str, &str, &str)] = &[
     ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
-    ("statig", "src/fsm.rs", "write the machine against fsm::Machine"),
+    ("statig", "src/fsm/mod.rs", "write the machine against fsm::Machine"),
 ];
 /// The files of sessions. They see of a link what its port gives them ([`INSIDE_A_LINK`]).
 const OF_SESSIONS: &[&str] = &[
     "src/client/",
-    "src/actors/session.rs",
+    "src/actors/session/mod.rs",
     "src/actors/session/",
     "src/actors/seat.rs",
     "src/actors/intake.rs",
@@ -95,7 +95,7 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/cli/terminal.rs", "a panic is the lack of an answer to whoever waits"),
     ("src/services/keeper.rs", "joined by its keeper, which restarts it"),
     ("src/telemetry/log_queue.rs", "begins again after a panic"),
-    ("src/platform/host.rs", "a panic is the lack of an answer to whoever waits"),
+    ("src/platform/host/mod.rs", "a panic is the lack of an answer to whoever waits"),
     ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
 /// Code that only tests and demonstrations start.
@@ -430,16 +430,16 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn planted_violations_are_found() {
     let planted = [
-        ("src/fsm/bridge.rs", "use tokio::time;"),
-        ("src/fsm/bridge.rs", "fn f() { ::tokio::spawn(g()); }"),
-        ("src/fsm/bridge.rs", "use ractor::Actor;"),
-        ("src/fsm/bridge.rs", "use ::tokio::time;"),
-        ("src/fsm/bridge.rs", "use holdfast_net::Net;"),
+        ("src/fsm/bridge/mod.rs", "use tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "fn f() { ::tokio::spawn(g()); }"),
+        ("src/fsm/bridge/mod.rs", "use ractor::Actor;"),
+        ("src/fsm/bridge/mod.rs", "use ::tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "use holdfast_net::Net;"),
         ("src/protocol/ids.rs", "use holdfast_fake_unity::FakeUnity;"),
         ("src/protocol/ids.rs", "use holdfast_mcp_client::line;"),
-        ("src/fsm/bridge.rs", "extern crate tokio;"),
-        ("src/fsm/bridge.rs", "fn f() -> ::tokio::time::Sleep { g() }"),
-        ("src/fsm/bridge.rs", "fn f() { tracing::info!(\"x\"); }"),
+        ("src/fsm/bridge/mod.rs", "extern crate tokio;"),
+        ("src/fsm/bridge/mod.rs", "fn f() -> ::tokio::time::Sleep { g() }"),
+        ("src/fsm/bridge/mod.rs", "fn f() { tracing::info!(\"x\"); }"),
         ("src/protocol/ids.rs", "use metrics::counter;"),
         ("src/protocol/ids.rs", "use std::time::{Duration, Instant};"),
         ("src/protocol/ids.rs", "fn f() -> std::time::SystemTime { todo() }"),
@@ -453,22 +453,22 @@ fn planted_violations_are_found() {
         ("src/protocol/ids.rs", "fn f() { getrandom::fill(b); }"),
         ("src/protocol/ids.rs", "async fn f() {}"),
         ("src/protocol/ids.rs", "fn f() { g().await; }"),
-        ("src/core/calls/ledger.rs", "use tokio::time::{Instant, sleep};"),
-        ("src/core/calls/ledger.rs", "use tokio::sync::Notify;"),
-        ("src/core/calls/ledger.rs", "fn f() { g(Instant::now()); }"),
+        ("src/core/calls/ledger/mod.rs", "use tokio::time::{Instant, sleep};"),
+        ("src/core/calls/ledger/mod.rs", "use tokio::sync::Notify;"),
+        ("src/core/calls/ledger/mod.rs", "fn f() { g(Instant::now()); }"),
         ("src/core/link.rs", "fn f(x: Instant) { x.elapsed(); }"),
         ("src/core/age.rs", "use tokio::time::sleep;"),
         ("src/core/age.rs", "use std::fs;"),
         ("src/core/link.rs", "use std::fs;"),
-        ("src/fsm/bridge.rs", "use backoff::ExponentialBackoff;"),
-        ("src/actors/bridge.rs", "use backoff::backoff::Backoff;"),
-        ("src/actors/bridge.rs", "fn f() { backoff::retry(g); }"),
-        ("src/fsm/bridge.rs", "use statig::Outcome;"),
-        ("src/fsm/bridge.rs", "impl statig::blocking::State<X> for Y {}"),
+        ("src/fsm/bridge/mod.rs", "use backoff::ExponentialBackoff;"),
+        ("src/actors/bridge/mod.rs", "use backoff::backoff::Backoff;"),
+        ("src/actors/bridge/mod.rs", "fn f() { backoff::retry(g); }"),
+        ("src/fsm/bridge/mod.rs", "use statig::Outcome;"),
+        ("src/fsm/bridge/mod.rs", "impl statig::blocking::State<X> for Y {}"),
         ("src/front.rs", "fn f() { println!(\"x\"); }"),
         ("src/cli/demo.rs", "fn f() { print!(\"x\"); }"),
         ("crates/client-config/src/file.rs", "fn f() { println!(\"x\"); }"),
-        ("src/fsm/bridge.rs", "fn f() { eprintln!(\"x\"); }"),
+        ("src/fsm/bridge/mod.rs", "fn f() { eprintln!(\"x\"); }"),
         ("crates/timeline/src/text.rs", "fn f() { println!(\"x\"); }"),
         ("crates/fake-unity/src/steer.rs", "fn f() { std::io::stdout().write_all(b) }"),
         ("crates/net/src/lib.rs", "fn f() { tokio::spawn(g()); }"),
@@ -476,12 +476,12 @@ fn planted_violations_are_found() {
         ("src/link/audit.rs", "fn f() { tokio::spawn(g()); }"),
         ("src/link/audit.rs", "fn f() { std::thread::Builder::new().spawn(g); }"),
         ("src/actors/push.rs", "fn f() { tokio::task::spawn_blocking(g); }"),
-        ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests { fn f() {} }\nuse tokio::time;"),
-        ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests;\nuse tokio::time;"),
-        ("src/fsm/bridge.rs", "const C: char = '\"'; use tokio::time; const D: char = '\"';"),
-        ("src/fsm/bridge.rs", "fn f<'a>(x: &'a str) { tokio::spawn(x); }"),
-        ("src/fsm/bridge.rs", "const R: &str = r#\"a \" b\"#; use tokio::time;"),
-        ("src/fsm/bridge.rs", "/* a /* b */ c */ use tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "#[cfg(test)]\nmod tests { fn f() {} }\nuse tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "#[cfg(test)]\nmod tests;\nuse tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "const C: char = '\"'; use tokio::time; const D: char = '\"';"),
+        ("src/fsm/bridge/mod.rs", "fn f<'a>(x: &'a str) { tokio::spawn(x); }"),
+        ("src/fsm/bridge/mod.rs", "const R: &str = r#\"a \" b\"#; use tokio::time;"),
+        ("src/fsm/bridge/mod.rs", "/* a /* b */ c */ use tokio::time;"),
         ("src/actors/session/offers.rs", "use crate::link::{LinkParts, Port};"),
         ("src/actors/gateway_tools.rs", "fn f(x: &crate::link::Links) {}"),
         ("src/client/state.rs", "use crate::link::Links;"),
@@ -490,8 +490,8 @@ fn planted_violations_are_found() {
         assert!(!check(path, code).is_empty(), "not found in {path}: {code}");
     }
     assert_eq!(
-        check("src/fsm/bridge.rs", "\n\nuse tokio::time;"),
-        ["src/fsm/bridge.rs:3: names `tokio`: the runtime belongs to the shells"]
+        check("src/fsm/bridge/mod.rs", "\n\nuse tokio::time;"),
+        ["src/fsm/bridge/mod.rs:3: names `tokio`: the runtime belongs to the shells"]
     );
 }
 
@@ -525,40 +525,40 @@ fn two_borrows_in_one_statement_are_told_from_two_statements() {
 fn what_is_allowed_is_not_found() {
     let allowed = [
         (
-            "src/fsm/bridge.rs",
+            "src/fsm/bridge/mod.rs",
             "use std::time::Duration;\nuse crate::limits::RETRY_FIRST;\nuse crate::protocol::ids::Id;",
         ),
         (
-            "src/fsm/bridge.rs",
+            "src/fsm/bridge/mod.rs",
             "//! Never touches tokio.\n/// ```\n/// tokio::spawn(x);\n/// ```\n// use tokio::x;\nstruct S;",
         ),
         (
-            "src/fsm/bridge.rs",
+            "src/fsm/bridge/mod.rs",
             "const WHY: &str = \"await the tokio \\\" runtime\"; const R: &str = r#\"tokio \"async\"\"#;",
         ),
         (
-            "src/fsm/bridge.rs",
+            "src/fsm/bridge/mod.rs",
             "#[cfg(test)]\nmod tests {\n    use tokio::time; fn f() { let x = [1]; { } }\n}\nstruct S;",
         ),
-        ("src/fsm/bridge.rs", "#[cfg(test)]\nuse std::fs;\nstruct S;"),
-        ("src/fsm/bridge.rs", "use super::{Machine, Outcome, statig_machine};\nstatig_machine!(A, B, C);"),
+        ("src/fsm/bridge/mod.rs", "#[cfg(test)]\nuse std::fs;\nstruct S;"),
+        ("src/fsm/bridge/mod.rs", "use super::{Machine, Outcome, statig_machine};\nstatig_machine!(A, B, C);"),
         (
-            "src/fsm/bridge.rs",
+            "src/fsm/bridge/mod.rs",
             "struct InstantReply; enum E { Await, Strand }\nfn f(operand: u8, metrics: u8) { x.log(metrics) }",
         ),
-        ("src/fsm/bridge.rs", "use std::net::SocketAddr;\nuse std::collections::BTreeMap;"),
+        ("src/fsm/bridge/mod.rs", "use std::net::SocketAddr;\nuse std::collections::BTreeMap;"),
         ("src/core/link.rs", "use tokio::time::Instant;\nfn f(now: Instant, then: Instant) -> bool { now > then }"),
         ("src/core/age.rs", "use tokio::time::Instant;\nfn f(x: Instant) -> Duration { Instant::now() - x }"),
         ("src/fsm/retry.rs", "use backoff::backoff::Backoff;"),
-        ("src/fsm.rs", "pub use statig::Outcome;"),
+        ("src/fsm/mod.rs", "pub use statig::Outcome;"),
         (
-            "src/actors/bridge.rs",
+            "src/actors/bridge/mod.rs",
             "use tokio::time::Instant;\nuse crate::fsm::retry::backoff;\nasync fn f() { g().await }",
         ),
         ("src/cli/output.rs", "fn line() { println!(\"x\"); }"),
         ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.env.health.spawn(\"x\", g()); }"),
         ("src/cli/output.rs", "fn f() { x.stdin(y); std::io::stdout().is_terminal() }"),
-        ("src/actors/session.rs", "use crate::link::{Port, Ports};"),
+        ("src/actors/session/mod.rs", "use crate::link::{Port, Ports};"),
         ("src/actors/parts.rs", "use crate::link::{LinkParts, Links, Ports};"),
         ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
     ];
