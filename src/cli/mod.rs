@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use exit::Exit;
+pub use exit::Exit;
 
 use call::CallArgs;
 use doctor::DoctorArgs;

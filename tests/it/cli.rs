@@ -207,7 +207,7 @@ async fn status_shows_every_running_gateway_and_this_projects_editor() {
     assert_eq!(seen["gateways"].as_array().map(Vec::len), Some(1));
     assert_eq!(seen["gateways"][0]["gateway"]["pid"], gateway.pid());
     let people = place.run(["status", "--project", text(&project)]).await.out;
-    for word in ["the-test, up", "ready for", "queue", "0 waiting", "this project's editor listens"] {
+    for word in ["the-test, up", "ready, now", "queue", "0 waiting", "this project's editor listens"] {
         assert!(people.contains(word), "no {word} in {people}");
     }
     assert!(!people.contains('\x1b'), "colours are for terminals");

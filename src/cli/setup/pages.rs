@@ -14,7 +14,7 @@ use crate::protocol::mcp::clients::{AS_OF, ASSUMED_FROM, Client, Evidence, known
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients.md");
 const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs, \
-                       crates/client-config/src/clients.rs and src/cli/setup/clients_head.md -->\n";
+                       crates/client-config/src/clients.rs and src/cli/setup/clients_head.txt -->\n";
 
 fn launch(project: bool) -> Launch {
     let args: &[&str] = if project { &["--project", "DIR"] } else { &[] };
@@ -156,7 +156,7 @@ fn section(client: &Client) -> String {
 }
 
 /// What stands before the clients. `TABLE`, `UNKNOWN` and `EVIDENCE` are filled in.
-const HEAD: &str = include_str!("clients_head.md");
+const HEAD: &str = include_str!("clients_head.txt");
 
 fn page() -> String {
     let row_of = |cells: &[String]| format!("| {} |\n", cells.join(" | "));

@@ -101,7 +101,7 @@ fn a_reload_is_watched_live_and_q_gives_the_terminal_back() {
     let mut unity = Unity::of_project(&room, &[]);
     let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
     client.echoes();
-    until("the gateway", || watching.shows("1 gateway") && watching.shows("Unity 2022.3.62f1"));
+    until("the gateway", || watching.shows("1 gateway") && watching.shows("unity     2022.3.62f1"));
     until("the call's verdict", || watching.shows("echo") && watching.shows("ok"));
     unity.order("reload 5000");
     until("the reload", || watching.shows("reloading"));
