@@ -28,7 +28,7 @@ STATE_COLOURS = {
     "scanning": MOVES, "seeking": MOVES, "dialing": MOVES, "greeting": MOVES, "binding": MOVES, "refreshing": MOVES, "waiting_for_tools": MOVES,
     "backing_off": WAITS, "leaving": WAITS, "parting": WAITS, "draining": WAITS, "stale": WAITS,
     "watching": RESTS, "listening": RESTS, "cached": RESTS,
-    "ready": GOOD, "offering": GOOD, "attached": GOOD, "live": GOOD, "serving": GOOD,
+    "ready": GOOD, "offering": GOOD, "live": GOOD, "serving": GOOD,
     "stalled": BAD, "stuck": BAD,
 }  # fmt: skip
 

@@ -204,7 +204,7 @@ impl At<'_> {
             }
             // Until then it may just not have been renewed again.
             late if late >= RUN_RECORD_BUSY_EVERY => {
-                tell("record", true, Tone::Plain, Some(format!("of {}", ago(late))))
+                tell("record", true, Tone::Plain, Some(format!("of {}", ago(late))));
             }
             _ => {}
         }
