@@ -9,7 +9,7 @@ from collections import Counter
 
 COLUMNS = 120
 # What the release binary is not made of: a model of an editor, and what tests stand on.
-APART = ("crates/fake-unity/", "crates/testkit/")
+APART = ("crates/fake-unity/", "testkit/")
 TEST_FILE = re.compile(r"(^|/)(tests?\.rs$|tests/|testing\.rs$)")
 TEST_MODULE = re.compile(r"^#\[cfg\((all\()?test\b")
 

@@ -2,7 +2,7 @@
 //!
 //! There are three harnesses. [`support`] runs the product's own actors in this process, on a simulated network and a
 //! simulated machine. [`binary`] starts the real program and talks to it. [`process`] also starts the real program, but
-//! causes real faults; its harness is in `crates/testkit`, and the chaos tests use it too.
+//! causes real faults; its harness is in `testkit`, and the chaos tests use it too.
 //!
 //! All suites share this process, so a change of global state by one suite affects the others. No suite changes the environment
 //! or the working directory (a lint refuses both), and global settings are made in [`support`].

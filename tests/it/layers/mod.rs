@@ -101,7 +101,7 @@ const SPAWNERS: &[(&str, &str)] = &[
 /// Code that only tests and demonstrations start.
 const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", TESTKIT, "src/cli/demo/"];
 /// The test kit, which is not a part of the program.
-const TESTKIT: &str = "crates/testkit/";
+const TESTKIT: &str = "testkit/";
 /// Which of our crates, this package included, each crate in `crates/` may use; a crate that is not listed may use none.
 const KNOWN_CRATES: &[(&str, &[&str])] =
     &[("fake-unity", &["holdfast-net"]), ("testkit", &["holdfast", "holdfast-fake-unity", "holdfast-mcp-client"])];
