@@ -409,18 +409,6 @@ fn no_crate_has_a_circle_of_imports() {
     assert!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
 }
 
-#[test]
-fn a_crate_below_the_program_does_not_depend_on_it() {
-    for name in crates().iter().filter(|name| name.starts_with("crates/")) {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(name).join("Cargo.toml");
-        let manifest = fs::read_to_string(manifest).expect("each crate has a manifest");
-        let depends =
-            |line: &str| line.starts_with("holdfast ") || line.starts_with("holdfast.") || line.contains("testkit");
-        let found: Vec<&str> = manifest.lines().filter(|line| depends(line)).collect();
-        assert!(found.is_empty(), "{name} stands below the program and depends on it: {found:?}");
-    }
-}
-
 fn planted(files: &[(&str, &str)]) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut sources = Sources { root, files: BTreeMap::new() };
