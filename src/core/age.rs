@@ -59,7 +59,7 @@ pub mod some {
     }
 }
 
-/// A value and since when it is known, which may be absent.
+/// A value that may be absent, with the time since when it is known.
 pub mod second {
     use super::{Deserialize, Deserializer, Instant, Serialize, Serializer, age, aged};
 

@@ -17,8 +17,8 @@ pub trait Hands<C>: LedgerAccess {
     fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
     /// Carries out the settlements of the ledger.
     fn settle(&mut self, settlements: Vec<Settlement>);
-    /// Begins to connect to this target of the offer, which is given by its position. `patient`: all targets are dialled for a while,
-    /// each in its turn, if nobody listens.
+    /// Begins to connect to the target at this position of the offer. `patient`: if nobody listens, all targets are
+    /// dialled in turn for a while.
     ///
     /// # Errors
     /// The attempt could not begin.
@@ -31,7 +31,7 @@ pub trait Hands<C>: LedgerAccess {
     fn end_sending(&mut self, connection: &C) -> bool;
     /// Drops the connection. The ledger has already closed its epoch.
     fn hang_up(&mut self, connection: C, epoch: Epoch, loss: Loss);
-    /// Carries out an effect that is about no connection, or only tells of the `current` one.
+    /// Carries out an effect that changes no connection. The effect may tell something of the `current` one.
     fn carry_out(&mut self, effect: Effect, because: Event, machine: &Bridge, current: Option<(Epoch, &C)>);
 }
 
@@ -41,7 +41,6 @@ pub trait Hands<C>: LedgerAccess {
 pub struct Expectation {
     /// The label of the machine's state.
     pub state: &'static str,
-    /// What callers may expect.
     pub availability: Availability,
     /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
@@ -65,8 +64,8 @@ impl<C> BridgeCore<C> {
         Self { driver, connection: None, told: None }
     }
 
-    /// Returns the first event to feed; `None` if there is nothing to do yet. `draining`: the gateway stops, and the order to
-    /// stop may have been sent to the bridge before this one.
+    /// Returns the first event to feed; `None` if there is nothing to do yet. `draining`: the gateway stops, and the
+    /// order to stop may have reached the predecessor of this bridge.
     pub fn first_event(draining: bool, wanted: bool, ledger: &mut impl LedgerAccess) -> Option<Event> {
         if draining {
             Some(Event::StopRequested)
@@ -107,8 +106,8 @@ impl<C> BridgeCore<C> {
         is_current
     }
 
-    /// Feeds an event to the machine, changes the ledger as the effects demand, and has them carried out. What an effect leads to at
-    /// once is fed too.
+    /// Feeds an event to the machine, changes the ledger as the effects demand, and has them carried out. If an effect
+    /// leads to another event at once, that event is fed too.
     pub fn feed(&mut self, event: Event, hands: &mut impl Hands<C>) {
         let mut next = Some(event);
         while let Some(event) = next.take() {
@@ -123,7 +122,7 @@ impl<C> BridgeCore<C> {
         let before = self.driver.state();
         let mut out = self.driver.feed(&event);
         hands.stepped(before, &out, event);
-        // First the reason: the verdicts that follow at once name it.
+        // The reason is told first, because the verdicts that follow name it.
         let availability = self.machine().availability();
         let is_gone = availability.cause().is_some_and(Cause::is_gone);
         if is_gone && (is_dead || event == Event::EditorVanished) {
@@ -162,7 +161,8 @@ impl<C> BridgeCore<C> {
             }
             Effect::HangUp(loss) => {
                 let (epoch, connection) = self.connection.take()?;
-                // The ledger first: from here on every claim, write or frame of that epoch is ignored. Then the socket is closed.
+                // The ledger learns it first: from here on every claim, write or frame of that epoch is ignored. Then
+                // the socket is closed.
                 let close = |ledger: &mut Ledger, now| {
                     ledger.await_list(false);
                     ledger.close_epoch(epoch, loss, now)

@@ -34,7 +34,7 @@ pub struct LastCompile {
 }
 
 impl LastCompile {
-    /// Notes how a call of the compile tool ended. Of a call that is known not to have run, nothing is noted.
+    /// Notes how a call of the compile tool ended. A call that is known not to have run changes nothing.
     pub fn note(
         &mut self,
         project: Option<&Path>,

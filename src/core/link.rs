@@ -105,7 +105,7 @@ pub struct Picture<T> {
 /// The state of a link whose actors failed too often, until they start again.
 pub const RESTING: &str = "resting";
 
-/// Reads the state of a picture. What is said of a link depends on it, so one that is not known is an error.
+/// Reads the state of a picture. The words about a link depend on its state, so an unknown state is an error.
 fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
     crossing::known(deserializer, State::VARIANTS.iter().copied().chain([RESTING]))
 }
@@ -116,14 +116,12 @@ pub enum Fact<T> {
     /// The bridge machine's state, or what callers may expect, has changed.
     Expected {
         state: &'static str,
-        /// What callers may expect.
         availability: Availability,
         /// Whether there is no evidence yet for or against an editor.
         undecided: bool,
     },
     /// The link leads to no project.
     LeadsNowhere {
-        /// What callers may expect.
         availability: Availability,
         /// Whether the project may still be found.
         undecided: bool,
@@ -132,9 +130,7 @@ pub enum Fact<T> {
     Rests,
     Greeted {
         epoch: Epoch,
-        /// What was connected to.
         target: Option<T>,
-        /// The editor's process and domain.
         editor: EditorIdentity,
         /// What the editor's return shows of the time without it.
         back: Return,
@@ -198,7 +194,7 @@ impl<T> Picture<T> {
             }
             Fact::Felt(heartbeat) => {
                 self.heartbeat = Some((heartbeat, now));
-                // Only the status reads it, at its own time.
+                // Only the status reads the heartbeat, at its own time.
                 return false;
             }
             Fact::Reported(state) => {

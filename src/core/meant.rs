@@ -14,9 +14,7 @@ use crate::limits::ROUTE_LOOK_EVERY;
 /// Where a session's requests go, and which editors it may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// Where they go.
     pub route: Route,
-    /// Which editors it may use.
     pub scope: Scope,
 }
 
@@ -68,7 +66,7 @@ impl Meant {
             None => Some(self.roots.clone().unwrap_or_default()),
         };
         if known != self.roots {
-            // What was found with other roots says nothing any more.
+            // What was found with the former roots says nothing any more.
             self.generation += 1;
             self.found = None;
         }
@@ -95,8 +93,8 @@ impl Meant {
         }
     }
 
-    /// Records that a survey of this generation found nothing: what an earlier one found stays, which may be out of sight for a
-    /// moment.
+    /// Records that a survey of this generation found nothing. What an earlier survey found stays: a project may be out
+    /// of sight for a moment.
     pub fn found_nothing(&mut self, generation: u64, now: Instant) {
         match &mut self.found {
             Some((found_with, _, at)) if *found_with == generation => *at = now,
@@ -153,14 +151,15 @@ impl Meant {
         (named, roots)
     }
 
-    /// Whether a survey is needed before it is known where the session's requests go. It is needed if the session has a named project,
-    /// roots or a working directory, and no survey was made in this generation, or the last one did not find exactly one project
-    /// and is old: [`ROUTE_LOOK_EVERY`], or for none that was found what [`look_every`](Self::look_every) says.
+    /// Whether a survey is needed before it is known where the session's requests go. A session without a named
+    /// project, roots and a working directory needs none. Any other session needs one if none was made in this
+    /// generation. It needs another one if the last survey did not find exactly one project and is old: older than
+    /// [`ROUTE_LOOK_EVERY`], or, if it found none, than [`look_every`](Self::look_every).
     pub fn needs_a_look(&self, now: Instant) -> bool {
         let is_old = |(projects, at): (&[PathBuf], Instant)| match projects.len() {
             0 if !self.at_port => now.saturating_duration_since(at) >= self.look_every,
             1 => false,
-            // Also if none was found for a port: the port is used meanwhile.
+            // This holds too if no project was found for a port: the port is used meanwhile.
             _ => now.saturating_duration_since(at) >= ROUTE_LOOK_EVERY,
         };
         !self.is_settled && self.says_something() && self.found_now().is_none_or(is_old)
@@ -174,7 +173,7 @@ impl Meant {
         }
     }
 
-    /// Whether it depends on more than one editor where the session's requests go.
+    /// Whether the way of the session's requests depends on more than one editor.
     pub fn depends_on_others(&self) -> bool {
         match self.question() {
             (Named::None, Roots::None) => true,
@@ -183,8 +182,9 @@ impl Meant {
         }
     }
 
-    /// Decides where the session's requests go, while these editors run. `of_others`: whether other sessions may have connected them.
-    /// Otherwise all of them are of this session's own projects, and what it says no more is none of them.
+    /// Decides where the session's requests go, while these editors run. `of_others`: whether other sessions may have
+    /// connected some of them. If not, all of them are former projects of this session, and a client that names nothing
+    /// any more means none of them.
     pub fn heading(&self, running: impl FnOnce() -> Vec<Running>, of_others: bool) -> Heading {
         let (named, roots) = self.question();
         if !of_others && (named, roots) == (Named::None, Roots::None) {

@@ -1,6 +1,5 @@
-//! Pure values with rules and without I/O: open calls and requests, the choice of a session's editor, the state of the link, the
-//! texts that users read. Functions that need the current time get it as an argument; only `age` asks
-//! for it.
+//! Pure values with rules and without I/O: open calls and requests, the choice of a session's editor, the state of the
+//! link, the texts that users read. Functions that need the current time get it as an argument; only `age` asks for it.
 
 pub mod age;
 pub mod bridge;

@@ -26,7 +26,8 @@ pub enum Roots<'m> {
     None,
     /// The client was asked for its roots and has not answered, or the roots were not searched for projects yet.
     Awaited,
-    /// The Unity projects found in the roots; only the meant project where the roots show which that is. Empty if there is none.
+    /// The Unity projects found in the roots. If the roots show which project is meant, only that one is here. Empty if
+    /// there is none.
     Hold(&'m [PathBuf]),
 }
 
@@ -61,10 +62,9 @@ impl Route {
     }
 }
 
-/// Picks the editor's project: that at the port which the user named, whatever it is; otherwise the project that the session was
-/// started for; otherwise the only project in its roots; otherwise,
-/// if the session names no project and has no roots, the project of the only editor that runs, provided that its identity is
-/// known.
+/// Picks the editor's project. The port that the user named comes first, whatever its project is. Then comes the
+/// project that the session was started for, and then the only project in its roots. A session that names no project
+/// and has no roots gets the only editor that runs, provided that the editor's identity is known.
 ///
 /// If the roots hold several projects, their running editors are the choice, even if only one of them runs: the roots say that
 /// more than one is meant. Without a name and roots, all running editors are the choice, if there are several.

@@ -1,8 +1,8 @@
-//! The calls that a session has said to a hub and that are not answered, as the session keeps them: what is needed to say them again
-//! to the hub's successor, or to a link of this process.
+//! The unanswered calls that a session gave to a hub. The session keeps what it needs to give them again to the hub's
+//! successor, or to a link of this process.
 //!
-//! A call is said under the number of its request's key, which is never used twice, so an answer of an earlier hub cannot reach
-//! another request.
+//! A call is given under the number of its request's key. That number is never used twice, so an answer of an earlier
+//! hub cannot reach another request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Said {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyBytes;
 
-/// A piece of an answer that does not follow those before it, or with which the answer would be longer than one may be.
+/// A piece that does not follow those before it, or that makes the answer longer than an answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadPiece;
 
@@ -94,7 +94,7 @@ pub struct SaidCalls {
 }
 
 impl SaidCalls {
-    /// Adds a call. Returns the line with which it is said.
+    /// Adds a call. Returns the line that gives it to a hub.
     ///
     /// # Errors
     /// [`TooManyBytes`]: the request must be answered here.
@@ -212,7 +212,7 @@ impl Pieces {
         self.0.remove(&request);
     }
 
-    /// Removes the pieces of this request, and returns what they make if there are as many as this.
+    /// Removes the pieces of this request. Returns the whole answer if there are `count` pieces.
     pub fn take(&mut self, request: u64, count: usize) -> Option<Box<RawValue>> {
         let (have, text) = self.0.remove(&request)?;
         (have == count).then(|| RawValue::from_string(text).ok()).flatten()

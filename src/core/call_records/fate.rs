@@ -14,7 +14,7 @@ use crate::protocol::ids::CallId;
 /// What becomes of a set of records that another process wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetFate {
-    /// Its process lives, or that cannot be decided: the set is that process's.
+    /// Its process lives, or may live: the set belongs to that process.
     Lives,
     /// It is of no use any more, and is removed.
     Removed,
@@ -32,7 +32,7 @@ pub struct SetFacts {
     /// How long ago it was written last.
     pub age: Duration,
     pub bytes: u64,
-    /// Whether it is known to be a copy. Without having read it, that is not known.
+    /// Whether the set is known to be a copy. This is known only once the set was read.
     pub is_copy: bool,
 }
 
@@ -43,7 +43,7 @@ pub fn fate_of_set(facts: SetFacts) -> SetFate {
         SetFacts { age, bytes, .. } if age > LEFT_CALLS_MAX_AGE || bytes > CALL_RECORDS_READ_MAX_BYTES as u64 => {
             SetFate::Removed
         }
-        // Of a restored or copied folder. The process that wrote the records has another file, and may live.
+        // The folder was restored or copied. The process that wrote the records has another file, and may live.
         SetFacts { is_copy: true, .. } => SetFate::Stays,
         SetFacts { .. } => SetFate::TakenOver,
     }
@@ -52,7 +52,8 @@ pub fn fate_of_set(facts: SetFacts) -> SetFate {
 /// What is known of the session that made a request, as its lock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Asker {
-    /// Its process lives: it brings the request to the next hub, and asks there for what it was told of.
+    /// Its process lives. It brings the request to the next hub, and asks there for the late results that it was
+    /// promised.
     Lives,
     /// Its process was killed.
     Killed,
@@ -63,32 +64,33 @@ pub enum Asker {
 /// What the new owner of a set of records does with a call in it, before any client comes.
 #[derive(Debug, Clone)]
 pub enum Takeover {
-    /// It has ended, in this way: its result is kept for a client that asks for it by the call's id.
+    /// The call has ended with this verdict. Its result is kept for a client that asks for it by the call's id.
     Keep(SentCall, Arc<RawValue>, Verdict),
-    /// It may have run, or run on: its outcome is looked for, or is unknown.
+    /// The call may have run, or may still run: its outcome is looked for, or is unknown.
     Seek(SentCall),
 }
 
 impl Left {
-    /// Whether a gateway that serves this client and project takes the call over. `client`: `None` if it serves all clients. The
-    /// clients of others are told by their own next gateway, and only they know the ids.
+    /// Whether a gateway that serves this client and project takes the call over. `client`: `None` if it serves all
+    /// clients. Calls of other clients are left alone: their own next gateway tells them, and only they know the ids.
     pub fn is_for(&self, project: &Path, client: Option<&str>) -> bool {
         self.sent.project.as_deref() == Some(project) && client.is_none_or(|client| self.sent.client.0 == client)
     }
 
-    /// Whether a gateway that is no hub takes the call from the records of a hub that has ended. A session that may live must find it
-    /// there: without a record, the next hub takes its request for a new one, and sends the call again.
+    /// Whether a gateway that is no hub takes the call out of the records of a hub that has ended. If the session may
+    /// live, the call stays there. Without the record the next hub would take the session's request for a new one, and
+    /// send the call again.
     pub fn is_left_behind(&self, asker: Asker) -> bool {
         match asker {
             Asker::Lives => false,
             Asker::Killed => true,
-            // Nobody brings the request of a call that was told to be running.
+            // The client has its answer ("still running"), so nobody brings the request again.
             Asker::Unknown => self.delivered,
         }
     }
 
-    /// Whether the client is told of the call by its next gateway: it has no answer, not even that the call still runs, and its session
-    /// brings the request to nobody.
+    /// Whether the client's next gateway must tell it of the call. That is so if the client has no answer, not even
+    /// "still running", and its session brings the request to no gateway.
     pub fn is_to_be_told(&self, asker: Asker) -> bool {
         !self.delivered && asker == Asker::Killed
     }
@@ -104,17 +106,18 @@ impl Left {
 /// What becomes of a request that an earlier gateway had.
 #[derive(Debug, Clone)]
 pub enum Fate {
-    /// No byte of a call for it was written: it is handled like a new request. At the end that means that it is not sent.
+    /// No byte of a call for the request was written, so it is handled like a new request. At the end of a session it
+    /// is not sent.
     New,
     /// Its call may have run, and may be sent again. If it is not sent again, its outcome is unknown.
     Again,
     /// It is answered with this result.
     Answered(Arc<RawValue>),
-    /// Its call may have run. If the ledger has it open, the request is answered once its outcome is known. If not, the fate is
-    /// asked for again, with [`Adopter::Lacks`]. Without a ledger, the outcome is unknown.
+    /// The call may have run. If the ledger has the call open, the request is answered once the outcome is known. If
+    /// not, the fate is asked for again, with [`Adopter::Lacks`]. Without a ledger, the outcome is unknown.
     Adopt {
         sent: SentCall,
-        /// Whether it is first added to the ledger, to be looked for in the editor's journal.
+        /// Whether the call is first added to the ledger, so that the editor's journal is asked for it.
         seek: bool,
     },
     /// Its call may have run, and its outcome is unknown. `None`: the call is not known.
@@ -124,11 +127,11 @@ pub enum Fate {
 /// The ledger of the gateway that the request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adopter {
-    /// Its gateway took the records over: it has what was open in them.
+    /// The gateway took the records over: its ledger has the calls that were open in them.
     Owner,
-    /// Its gateway reads the records of another one, and has taken over nothing.
+    /// The gateway reads the records of another one, and took nothing over.
     Reader,
-    /// It was asked for this call of the request, and does not have it open.
+    /// The ledger was asked for this call of the request, and does not have it open.
     Lacks(CallId),
 }
 
@@ -137,9 +140,9 @@ pub enum Adopter {
 pub struct Facts {
     /// What is on record of the request.
     pub known: Option<Known>,
-    /// Whether the session sent it to the gateway that had it.
+    /// Whether the session sent the request to the earlier gateway.
     pub was_sent: bool,
-    /// Whether the records in which the request was are lost: there are none, or they are others.
+    /// Whether the records with the request are lost: there are no records, or they have another name.
     pub are_lost: bool,
     /// Whether a call that is not on record may have been sent all the same: a line could not be read, or records were not whole.
     pub is_damaged: bool,
@@ -147,7 +150,6 @@ pub struct Facts {
     pub waited: Duration,
     /// Whether nothing is sent any more, because the session ends.
     pub is_ending: bool,
-    /// The ledger.
     pub adopter: Adopter,
 }
 
@@ -158,11 +160,13 @@ pub fn fate(facts: Facts) -> Fate {
         // The record was deleted since the ledger was asked.
         (None, Adopter::Lacks(call)) => Fate::Unknown(Some(call)),
         (None, _) if !was_sent => Fate::New,
-        // After that time its answer may have been deleted: the process of its session stood still.
+        // After that time the record may have been deleted with its answer. A request is so old only if the process of
+        // its session was stopped for a while.
         (None, _) if are_lost || is_damaged || waited >= CALL_RECORD_MAX_AGE => Fate::Unknown(None),
         (None, _) => Fate::New,
         (Some(Known::Answered(result)), _) => Fate::Answered(result),
-        // At the end the request would be refused, which says that no call for it was sent.
+        // At the end of a session a new request is refused with the words that no call was sent for it. Here a call was
+        // sent.
         (Some(Known::Repeatable(result)), _) if is_ending => Fate::Answered(result),
         (Some(Known::Repeatable(_)), _) => Fate::Again,
         (Some(Known::Sent(sent)), Adopter::Owner) => Fate::Adopt { sent, seek: false },

@@ -1,16 +1,18 @@
 //! The records of sent calls, from which a hub learns what its killed predecessor had sent: "record first, bytes second".
 //!
-//! A call is recorded as *sent* before its first byte leaves, and as *answered*, with the answer, before the answer is written.
-//! Once the client has the answer, the record is deleted. What is sent and not answered when a gateway starts may have run: it is
-//! looked for in the editor's journal, or its outcome is unknown. It is never sent again.
+//! A call is recorded as *sent* before its first byte leaves, and as *answered*, with the answer, before the answer is
+//! written. Once the client has the answer, the record is deleted. If a call is recorded as sent and not as answered
+//! when a gateway starts, it may have run. Its outcome is looked for in the editor's journal, or is unknown. The call
+//! is never sent again.
 //!
-//! A call whose client was told that it still runs *runs on*: its record stays until its late result is there, and that stays for
-//! a while, because the client may ask for it.
+//! A call whose client was told that it still runs *runs on*: its record stays until the late result is there, and the
+//! result stays for a while, because the client may ask for it.
 //!
 //! A record has results, never arguments. What the next owner does with each is decided in [`fate::fate`] and [`Left::takeover`].
 
 pub mod fate;
-/// Returns how a call ended whose result is on record. `unknown`: whether that says that the outcome is unknown.
+/// Returns the verdict of a call from its recorded result. `unknown`: whether the result says that the outcome is
+/// unknown.
 fn verdict_of(result: &RawValue, unknown: bool) -> Verdict {
     #[derive(serde::Deserialize)]
     struct Shape {
@@ -78,10 +80,10 @@ pub enum Record {
         /// The name of the records: a new one for each process that takes them over. Of several first lines the last one holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         records: Option<String>,
-        /// The earlier names of the records whose lines these have, the oldest first.
+        /// The names of the earlier records whose lines were taken over, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         former: Vec<String>,
-        /// A number of the file that a copy of it does not have.
+        /// A number that belongs to the file: a copy of the file does not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u64>,
     },
@@ -90,11 +92,11 @@ pub enum Record {
     Dropped {
         call: CallId,
     },
-    /// A call is about to be answered. Of a call that ran on, this is its late result.
+    /// A call is about to be answered. If the client was told before that the call runs on, this is the late result.
     Answered {
         call: CallId,
-        /// The result as its client takes it, in a form for all versions of MCP (`ToolResult::stored`). Older versions wrote it in
-        /// that of its client.
+        /// The result in a form for all versions of MCP (`ToolResult::stored`). Older releases wrote it in the form for
+        /// its client.
         result: Box<RawValue>,
         /// Whether the answer says that the call still runs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -128,7 +130,8 @@ pub enum Known {
 #[derive(Debug, Clone)]
 pub struct Left {
     pub sent: SentCall,
-    /// Whether its client was told that it still runs, or is about to be told, and does not wait for an answer then.
+    /// Whether the client was told that the call still runs, or is about to be told. Then it does not wait for an
+    /// answer.
     pub told: bool,
     /// Whether its client has the answer to its request.
     pub delivered: bool,
@@ -140,8 +143,8 @@ pub struct Left {
 }
 
 impl Left {
-    /// Returns the lines that say the same in the records of a later gateway. `fits`: whether those have room for its result. Without it
-    /// the call counts as open, and its outcome is looked for again.
+    /// Returns the lines that say the same in the records of a later gateway. `fits`: whether those records have room
+    /// for the result. Without its result the call counts as open, and its outcome is looked for again.
     pub fn lines(&self, fits: bool) -> impl Iterator<Item = Record> + '_ {
         let call = self.sent.call;
         let told = self.told.then_some(Record::Told { call });
@@ -176,7 +179,7 @@ struct Kept {
     stage: Stage,
     /// What its client is told: first the answer to its request, later the late result.
     result: Option<Arc<RawValue>>,
-    /// Whether that says that the outcome is unknown.
+    /// Whether the result says that the outcome is unknown.
     unknown: bool,
     /// Whether the client has the answer to its request.
     delivered: bool,
@@ -228,7 +231,7 @@ impl CallRecords {
                         (false, Stage::RunsOn | Stage::Late) => Stage::Late,
                         (false, Stage::Sent | Stage::Answered) => Stage::Answered,
                     };
-                    // A time to come is that of a clock that was wrong.
+                    // A time in the future comes from a clock that was wrong.
                     (kept.result, kept.unknown, kept.at) = (Some(result.into()), unknown, at.unwrap_or(now).min(now));
                     self.bytes += kept.bytes();
                 }
@@ -310,10 +313,10 @@ impl CallRecords {
         self.calls.values().map(left).collect()
     }
 
-    /// Deletes late results that came before `late`, and results that have waited `most` seconds for their client to bring its request,
-    /// because its session has ended. `passed`: the seconds since the last time. They are counted, and not taken from a clock: a clock
-    /// that is set, or a machine that slept, must not delete a record that a session is about to ask for. Returns whether any was
-    /// deleted.
+    /// Deletes late results that came before `late`. Deletes also the results of ended sessions that have waited `most`
+    /// seconds for their clients to bring the requests. `passed`: the seconds since the last time. The seconds are
+    /// counted, and not taken from a clock: a clock that is set, or a machine that slept, must not delete a record that
+    /// a session is about to ask for. Returns whether any was deleted.
     pub fn expire(&mut self, late: u64, passed: u64, most: u64) -> bool {
         let before = self.calls.len();
         let mut old = Vec::new();

@@ -37,7 +37,7 @@ pub(super) struct Details {
     pub(super) request: RequestKey,
     pub(super) tool: Arc<str>,
     pub(super) arguments: Arc<RawValue>,
-    /// Whether the arguments are not known, because an earlier gateway had the call: it cannot be sent.
+    /// Whether the arguments are unknown, because an earlier gateway had the call. Such a call cannot be sent.
     pub(super) unknown_arguments: bool,
     /// Whether the call may run in parallel with others.
     pub(super) parallel: bool,
@@ -60,7 +60,7 @@ impl Hash for Entry {
             call,
             machine,
             phase,
-            // Its times rise without an end. The model's calls have none.
+            // The times of progress rise without an end. The model's calls report none.
             progress: _,
             // For words, the log and metrics.
             waits_for: _,
@@ -85,7 +85,7 @@ impl Hash for Details {
             project,
             accepted,
             patience,
-            // They are for the answer.
+            // Only the answer needs these.
             profile: _,
             form: _,
             trace: _,
@@ -269,8 +269,8 @@ impl Entry {
         own.into_iter().chain(progress).min()
     }
 
-    /// When a withheld answer is sent at the latest. A client waits no longer for it than for any other answer. If the client was
-    /// already answered, that limit does not shorten the wait for a reload to begin. Once one has begun, it counts in any case.
+    /// When a withheld answer is sent at the latest. A client waits for it no longer than for any other answer. If the
+    /// client was already answered and no reload is visible, only [`RELOAD_GRACE`] limits the wait.
     pub(super) fn grace_end(&self) -> Option<Instant> {
         let Phase::Withheld { attempt, since, reloading, .. } = &self.phase else { return None };
         Some(match (reloading, self.is_awaited()) {
@@ -280,7 +280,8 @@ impl Entry {
         })
     }
 
-    /// Returns the event of a time limit that has passed. The time limit of a withheld answer has none: the answer is there.
+    /// Returns the event of a time limit that has passed. The limit of a withheld answer has no event, because the
+    /// answer is there.
     pub(super) fn due(&self, absent_since: Option<Instant>, cause: impl Fn() -> Cause, now: Instant) -> Option<Event> {
         match &self.phase {
             Phase::Held { .. } => (now >= self.held_until(absent_since)).then(|| Event::HoldEnded(cause())),

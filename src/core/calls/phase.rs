@@ -39,8 +39,8 @@ pub(super) enum Phase {
         /// Whether the reload is visible: the editor is away, or has announced that it leaves.
         reloading: bool,
     },
-    /// The call has ended and has no place at the editor: the entry is removed at the end of the operation. Has the phase before,
-    /// for the answer and the record.
+    /// The call has ended and has no place at the editor: the entry is removed at the end of the operation. The phase
+    /// before is kept for the answer and the record.
     Over(Box<Self>),
 }
 

@@ -40,7 +40,7 @@ pub struct NewCall {
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
-    /// How long it has waited before the call reached the ledger.
+    /// How long the client had waited when the call reached the ledger.
     pub waited: Duration,
     /// The client profile that the answer is written for.
     pub profile: ClientProfile,
@@ -220,7 +220,7 @@ pub struct Sending {
     pub nth: u8,
     /// Whether the call was sent before on a connection that was lost.
     pub lost: bool,
-    /// Whether the tool was declared repeatable when the call was sent the last time before this.
+    /// Whether the tool was declared repeatable at the sending before this one.
     pub repeatable: bool,
 }
 

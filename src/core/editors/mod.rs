@@ -22,7 +22,8 @@ pub struct Known {
 pub enum Presence {
     /// It is connected, or is expected to be.
     Open,
-    /// Nothing: it was not looked for. A call that names it is accepted, and it is looked for then.
+    /// Nothing is known, because the editor was not looked for. A call that names it is accepted, and the editor is
+    /// looked for then.
     Unknown,
     /// It cannot be called, for this reason: mostly it is closed.
     Away(Cause),
@@ -81,7 +82,6 @@ pub enum Choice {
 pub enum Refusal {
     /// Several editors fit, and the call names none.
     Unnamed {
-        /// See the type.
         editors: Vec<String>,
     },
     /// What the call names is no text.
@@ -94,7 +94,6 @@ pub enum Refusal {
         name: String,
         /// A similar name.
         meant: Option<String>,
-        /// See the type.
         editors: Vec<String>,
     },
     /// The name fits several projects.
@@ -109,14 +108,12 @@ pub enum Refusal {
         cause: Cause,
         name: String,
         project: PathBuf,
-        /// See the type.
         editors: Vec<String>,
     },
     /// The session may not use the editor that the call names.
     OutOfScope {
         /// The name in the call.
         name: String,
-        /// See the type.
         editors: Vec<String>,
     },
 }
@@ -134,8 +131,8 @@ pub fn names(projects: &[PathBuf]) -> Vec<String> {
     all.iter().enumerate().map(|(at, own)| name(at, own)).collect()
 }
 
-/// Names the projects that a session may use, out of those that are known: a project that it may not use makes no name longer, and
-/// no name uncertain. Projects of the scope that are not known are added.
+/// Names the known projects that a session may use. Other projects are left out first, so that they make no name longer
+/// or uncertain. Projects of the scope that are not known are added.
 pub fn named(scope: &Scope, known: &[Known]) -> Vec<(String, Known)> {
     let mut usable: Vec<Known> = known.iter().filter(|known| scope.holds(&known.project)).cloned().collect();
     if let Scope::Only(projects) = scope {

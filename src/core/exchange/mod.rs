@@ -1,11 +1,11 @@
 //! What one connection to an editor may write, and what each reply on it completes.
 //!
-//! An [`Exchange`] is a value without I/O, clock or lock. The connection's task reads and writes the bytes and asks the exchange
-//! what they mean. The model checker runs the same code. An exchange remembers the messages that are not answered, counts the
-//! editor's window with them, and says what is written next ([`Exchange::next`]): a list, or a call that it takes from the ledger.
-//! It claims each call as the last step before the call's first byte, and passes replies on to the ledger. It notices when the
-//! editor is silent ([`Exchange::overdue`]). The bridge's machine hears of none of this but what changes its state: those
-//! events are returned in order, in [`Settled::events`].
+//! An [`Exchange`] is a value without I/O, clock or lock. The connection's task reads and writes the bytes and asks the
+//! exchange what they mean. The model checker runs the same code. An exchange remembers the messages that are not
+//! answered, counts the editor's window with them, and says what is written next ([`Exchange::next`]): a list, or a
+//! call that it takes from the ledger. It claims each call as the last step before the call's first byte, and passes
+//! replies on to the ledger. It notices when the editor is silent ([`Exchange::overdue`]). The bridge's machine hears
+//! only of what changes its state: these events are returned in order, in [`Settled::events`].
 //!
 //! The queue of orders is bounded: at most one order of each kind waits, and cancels beyond [`CANCELS_MAX`] are dropped, since a
 //! call's verdict does not depend on them.
@@ -64,12 +64,14 @@ pub struct Exchange {
     preparing: bool,
     /// The messages that are not answered, by message number.
     open: BTreeMap<u64, Answers>,
-    /// Open calls whose answer may have been lost, or be a message that could not be read. The journal is asked for them too.
+    /// Open calls whose answer may have been lost, or may have been a message that could not be read. The journal is
+    /// asked for them too.
     doubted: BTreeSet<CallId>,
     /// The calls that were open when the editor last said that it runs none.
     suspected: BTreeSet<CallId>,
-    /// The calls that the journal was asked for alone, since its answer about several could not be read; `None`: it is asked for
-    /// all at once. Each is asked for once, so that one record that cannot be read costs no other call its outcome.
+    /// The calls that the journal was asked for one at a time, because its answer about several could not be read. Each
+    /// call is asked for once, so that one unreadable record costs no other call its outcome. `None`: the journal is
+    /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
     quiet: Quiet,
     used: Used,
@@ -111,8 +113,8 @@ impl Exchange {
 
     // ---- orders ----
 
-    /// Queues an order, unless the same order already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a heartbeat question also
-    /// if one is unanswered.
+    /// Queues an order, unless the same order already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a
+    /// heartbeat question is dropped also if another one is unanswered.
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
             Order::Cancel(_) => {
@@ -137,7 +139,8 @@ impl Exchange {
         self.listing = Some(Listing::ToAsk(step));
     }
 
-    /// The registry has dealt with the list, or it was lost: its place is free. `published`: the tools of calls can be looked up in it.
+    /// The registry has dealt with the list, or the list was lost: the place of its request is free. `published`: the
+    /// tools of calls can be looked up in the list.
     pub fn list_is_over(&mut self, published: bool, now: Instant) -> Vec<Event> {
         if self.listing.take().is_none() {
             return Vec::new();
@@ -440,8 +443,8 @@ impl Exchange {
         counted.next().is_none().then_some(*number)
     }
 
-    /// Handles a whole message that cannot be read and names no request. Returns what it may answer. A call is never answered on such
-    /// a guess: with a journal, all open calls are asked for there.
+    /// Handles a whole message that cannot be read and names no request. Returns what it may answer. A call is never
+    /// answered on such a guess: if the editor has a journal, the journal is asked for all open calls.
     pub fn unreadable(&mut self) -> Meant {
         let calls: Vec<CallId> = self.open.values().filter_map(Answers::call).collect();
         if calls.is_empty() {
@@ -466,8 +469,8 @@ impl Exchange {
         }
     }
 
-    /// Ends the doubt about a call: the journal knows its state. If it `has_ended` there, its answer on this connection was lost:
-    /// then the call is no longer open, and what follows its answer is returned.
+    /// Ends the doubt about a call whose state the journal knows. If the call `has_ended` there, its answer on this
+    /// connection was lost. Then the call is no longer open, and the result says what follows its answer.
     pub fn resolve_doubt(&mut self, call: CallId, has_ended: bool) -> Option<After> {
         if !self.doubted.remove(&call) || !has_ended {
             return None;

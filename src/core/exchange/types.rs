@@ -49,7 +49,7 @@ pub struct After {
     pub in_file: bool,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
-    /// What shows that none follows, with the state of the assemblies before the call was sent.
+    /// What shows that no reload follows, with the state of the assemblies before the call was sent.
     pub signs: Option<(ReloadSigns, u64)>,
 }
 
@@ -91,7 +91,7 @@ impl Answers {
     }
 }
 
-/// What a whole message may answer that cannot be read and names no request.
+/// What a message may answer that is whole, but cannot be read and names no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant {
     /// The request of this number, which is no call.

@@ -22,22 +22,21 @@ use crate::protocol::mcp::ToolResult;
 
 /// What a session knows of a link without asking. It changes with the link, and not with a call.
 ///
-/// In one process a session reads the last one. On a carrier on which messages overtake each other, or of several in a row only the last
-/// one comes, a session takes the newest of the process that it speaks with ([`follows`](Self::follows)), and what it must not miss is
-/// counted.
+/// In one process a session reads the last one. A carrier may let messages overtake each other, or deliver only the
+/// last of several. So a session takes the newest one of the process that it speaks with ([`follows`](Self::follows)),
+/// and changes that it must not miss are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Rises with each change.
     pub revision: u64,
-    /// What callers may expect.
     pub availability: Availability,
     /// Whether there is no evidence yet for or against an editor.
     pub undecided: bool,
     /// How many connections were greeted so far: an outage that was not seen shows here.
     pub connections: u64,
-    /// The editor, if it runs: it is connected, or it was connected and is expected to return, as during a domain reload. While the
-    /// link rests, the failure is ours, and must not leave another editor as the only one. `None` also if the connected editor's
-    /// project is unknown.
+    /// The editor, if it runs: it is connected, or it was connected and is expected to return, as during a domain
+    /// reload. The editor of a link that rests counts as running: the failure is ours, and another editor must not
+    /// become the only one by it. `None` also if the connected editor's project is unknown.
     pub running: Option<Running>,
     /// The project that calls are for.
     pub wanted: Wanted,
@@ -55,7 +54,7 @@ impl Seen {
         self.revision > known.revision
     }
 
-    /// Whether the editor is there. While the link rests, the failure is ours.
+    /// Whether the editor is there. It counts as there while the link rests, because that failure is ours.
     pub fn editor(&self) -> Presence {
         match self.availability {
             Availability::Absent(cause) if cause != Cause::Gateway => Presence::Away(cause),
@@ -83,7 +82,8 @@ pub struct Settled {
     pub call: CallId,
     /// How the call ended.
     pub verdict: Verdict,
-    /// The editor's answer or the verdict in words, not yet in the client's form. An error answers the request as such.
+    /// The editor's answer or the verdict in words, not yet in the client's form. An error answers the request as a
+    /// JSON-RPC error.
     pub answer: Result<Arc<ToolResult>, RpcError>,
     /// The project that the call was for, if one was known. Results that the client does not take are written to files there.
     pub project: Option<PathBuf>,

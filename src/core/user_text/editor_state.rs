@@ -67,7 +67,7 @@ pub fn connection_state(state: &str, still: bool) -> String {
     match state {
         "backing_off" => "not connected".to_owned(),
         "dialing" => "connecting".to_owned(),
-        // It is ready to take calls, and nobody would call it that.
+        // The editor is ready to take calls, but nobody would call an editor ready that stands still.
         "ready" if still => "connected".to_owned(),
         state => state.replace('_', " "),
     }
@@ -119,7 +119,7 @@ fn keeps_from_calls(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
     })
 }
 
-/// The sentence with what the editor is known to do, after another one.
+/// Returns a sentence about what the editor is known to do. It follows another sentence.
 pub(super) fn asked_meanwhile(doing: &str) -> String {
     format!(" Unity, asked meanwhile: {doing}.")
 }

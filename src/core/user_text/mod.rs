@@ -35,7 +35,7 @@ use crate::protocol::text::clean;
 /// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
 pub const SENT: &str = "sent to Unity, no answer yet";
 
-/// What keeps an editor from its calls that accepts them and sends nothing.
+/// The words for an editor that accepts calls and sends nothing.
 pub const SILENT: &str = "it is silent: it may be importing, or a dialog is open";
 
 /// Why no project is known to a session that has no folder at all.
@@ -153,7 +153,8 @@ pub fn hub_unreadable(tool: &str) -> String {
 pub const HUB_SOUGHT: &str = "The holdfast hub that has the connection to Unity has ended or does not answer, and another one is being looked for. \
                               What is said of the editor is from before; calls are held meanwhile.";
 
-/// Returns the text for a call that a hub which makes way has not taken, and whose client waits no longer.
+/// Returns the text for a call whose client waits no longer, and which the hub has not taken because it makes way for
+/// another hub.
 pub fn hub_makes_way(tool: &str) -> String {
     format!(
         "Not executed: the holdfast hub of this session is making way for another one, and first waits for calls that Unity has not \
@@ -169,8 +170,8 @@ pub fn hub_ends_under(tool: &str, call: CallId) -> String {
     )
 }
 
-/// The last text of the answer to a call whose session lost its hub meanwhile. That the hub ended is not known: it may only have closed
-/// the connection.
+/// The last text of the answer to a call whose session lost its hub meanwhile. The hub may have ended, or may only have
+/// closed the connection.
 pub const TAKEN_OVER: &str = "While this call was open, the session lost its connection to the holdfast hub. The call was taken over, \
                               and this is its answer.";
 
@@ -283,21 +284,21 @@ pub fn unkept(why: &str) -> EditorAnswer {
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
 }
 
-/// Returns the answer in place of a refusal that cannot be read, of a call that the editor's journal says did not run.
+/// Returns the answer for a call that did not run, as the editor's journal says, and whose refusal cannot be read.
 pub fn refused_unread() -> EditorAnswer {
     let text = "Not executed: Unity refused the call, with a message that cannot be read. Nothing of it ran; Unity's console may say \
                 why.";
     EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
 }
 
-/// Returns the answer in place of one that our own code failed to read.
+/// Returns the answer in place of an answer that our own code failed to read.
 pub fn misread() -> EditorAnswer {
     let text = "Unity answered, and holdfast failed to read the answer: that is a bug of holdfast, please report it. The tool has run, whether \
                 to its end and with what result is not known. Look at what it did before you call it again.";
     EditorAnswer { is_error: true, body: AnswerBody::Text(text.to_owned()) }
 }
 
-/// Returns the answer in place of one that cannot be read, neither as it was sent nor in the editor's journal.
+/// Returns the answer in place of an answer that cannot be read, neither as it was sent nor in the editor's journal.
 pub fn unread() -> EditorAnswer {
     let text = "Unity answered, but neither its answer nor its journal's copy of it can be read: whether the tool ran to its end and \
                 succeeded is not known. Look at what it did before you call it again. The fix is in the tool: it must return what \
@@ -337,7 +338,7 @@ pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration, doin
     )
 }
 
-/// What is said about a result that was kept, and is not any more.
+/// What is said about a result that was kept and then dropped.
 pub const DROPPED: &str = "it ran and Unity answered, but its result was dropped for its age or size. Do not repeat the call for \
                            that; check its effect in the project.";
 
@@ -350,7 +351,7 @@ pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
             "whether it ran cannot be learned any more; check its effect in the project"
         }
         Some(Verdict::NotExecuted(_)) => "it was not executed, so there is no result",
-        // What its client does not have is kept, and found before this is said.
+        // A result that the client does not have is kept, and was found before this text is needed.
         Some(Verdict::Ok | Verdict::ToolError) => {
             "it ran, and its answer was sent to the client that made the call; it is not kept any more"
         }

@@ -106,7 +106,7 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
              works as soon as there are descriptors."
         }
-        // Of several projects none is known; a known one has several packages.
+        // Without a project, several projects fit. With one, it has several packages.
         (Cause::Ambiguous, Agent) if project.is_none() => {
             return format!(
                 "Ask the user which one is meant: {} binds this client to it. holdfast_status lists them.",

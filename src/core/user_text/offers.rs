@@ -18,7 +18,7 @@ pub struct PromptFacts {
     pub summary: String,
     /// What helps, as the status says.
     pub next: Option<String>,
-    /// Whether nothing else helps.
+    /// Whether only the user can help.
     pub needs_the_user: bool,
     /// The problems that the status names.
     pub problems: Vec<String>,

@@ -95,7 +95,8 @@ impl Ledger {
         self.tell_withheld(now, out, |entry, _, _| which(entry).then_some(Signs::None));
     }
 
-    /// Sends the withheld answers for which `signs` returns something, from when they are withheld and whether a reload is visible.
+    /// Sends the withheld answers for which `signs` returns a value. `signs` is given the time since when an answer is
+    /// withheld, and whether a reload is visible.
     fn tell_withheld(
         &mut self,
         now: Instant,

@@ -13,7 +13,8 @@ use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
-    /// Records that the editor's answer is a refusal: the call did not run, unless an earlier sending of it was lost and may have.
+    /// Records that the editor's answer is a refusal: the call did not run, unless an earlier attempt was lost, which
+    /// may have run.
     pub fn says_unrun(&mut self, call: CallId) {
         if let Some(mut entry) = self.entry_mut(call) {
             entry.says_unrun();
@@ -50,8 +51,9 @@ impl Ledger {
         sought.is_some_and(|attempt| matches!(&attempt.recovery, Recovery::Journal(own) if own == key))
     }
 
-    /// Handles the journal's statement that a call did not run and will not run. `sealed`: because the journal did not know it. For
-    /// a call that was sent under another gateway's name that is no proof: a journal remembers for each name which calls it let go.
+    /// Handles the journal's statement that a call did not run and will not run. `sealed`: the journal says so because
+    /// it did not know the call. That is no proof for a call that was sent under another gateway's name: a journal
+    /// remembers, for each name, which calls it let go.
     pub fn proven_unrun(&mut self, call: CallId, sealed: bool, now: Instant) -> Vec<Settlement> {
         let sought = self.entry(call).and_then(Entry::sought);
         if sealed && sought.is_some_and(|attempt| attempt.of_another_gateway) {

@@ -25,8 +25,8 @@ impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self {
             entries,
-            // Nothing is decided by the records of ended calls, but whether a call that an earlier gateway left is known. In the model
-            // only a new ledger, which has none, takes such calls over.
+            // The records of ended calls decide only whether a call of an earlier gateway is known. In the model only a
+            // new ledger takes such calls over, and a new ledger has no records.
             finished: _,
             open_epochs,
             // It chooses words, and when progress is reported. The model's calls have no progress.

@@ -39,7 +39,7 @@ impl Ledger {
             profile,
             form: AnswerForm::ToolResult,
         };
-        // At the end of the gateway too: it may have run, so it is not refused like a call that comes too late.
+        // The call is held even while the gateway ends. A new call would be refused then, but this one may have run.
         self.hold(new, now);
         if let Some(mut entry) = self.entry_mut(id) {
             (entry.call.project, entry.call.unknown_arguments) = (project, true);
@@ -48,7 +48,8 @@ impl Ledger {
         self.feed_call(id, News::SentBefore { attempt, repeatable: false }, now)
     }
 
-    /// Accepts a call that an earlier gateway sent, and that may be sent again. If it is not, its outcome is unknown.
+    /// Accepts a call that an earlier gateway sent, and that may be sent again. If it is not sent again, its outcome is
+    /// unknown.
     pub fn accept_again(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
         let id = call.id;
         self.hold(call, now);
@@ -77,8 +78,8 @@ impl Ledger {
         self.finished.keep(id, result, Keep::Owed, now);
     }
 
-    /// Gives a call that is not answered to the client that came back for it and has `waited` so long already. `None` if there is no
-    /// such call.
+    /// Gives an unanswered call to the client that came back for it. `waited`: how long the client has waited already.
+    /// `None` if there is no such call.
     pub fn adopt(
         &mut self,
         call: CallId,

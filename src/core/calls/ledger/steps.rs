@@ -120,12 +120,12 @@ impl Ledger {
             call: call.id,
             tool: Arc::clone(&call.tool),
             verdict,
-            // Of a call that may have run, the refusal of a later attempt says nothing.
+            // If the call may have run, the refusal of a later attempt proves nothing.
             body: brought.answer.take().filter(|_| !matches!(verdict, Verdict::OutcomeUnknown(_))),
             took: now.saturating_duration_since(call.accepted),
             behind: behind.map(|(id, tool, since)| (id, tool, now.saturating_duration_since(since))),
             came_back: lost
-                // While a connection ends, the availability is still the old one.
+                // While a connection ends, its epoch is closed before the availability changes.
                 .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
                 .filter(|_| call.project.is_none() || self.wanted.is(call.project.as_deref()))
                 .map(|lost| now.saturating_duration_since(lost)),

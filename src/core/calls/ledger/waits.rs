@@ -6,7 +6,8 @@ use crate::core::calls::wanted::Wanted;
 use crate::fsm::cause::{Availability, Cause};
 
 impl Ledger {
-    /// Passes the editor's absence, which shortens every hold, on to the entries; not while the wanted project is unknown.
+    /// Tells the entries since when the editor is absent, which shortens every hold. While the wanted project is
+    /// unknown, no absence counts.
     pub(super) fn mind_absence(&mut self) {
         self.entries.set_absence(self.absent_since.filter(|_| self.wanted != Wanted::Asked));
     }
