@@ -68,7 +68,8 @@ impl Said {
             waited_ms: millis(now.saturating_duration_since(self.since)),
             whole: call.profile.whole,
         };
-        // Serializing such a value cannot fail. If it did, the hub would refuse the line, and the request be answered so.
+        // Serializing such a value cannot fail. If it failed, the hub would refuse the line, and the request would be
+        // answered with that.
         let params = serde_json::to_string(&said).unwrap_or_default();
         jsonrpc::request(&RequestId::from_number(self.hold.key().number), messages::CALL, Some(&params))
     }

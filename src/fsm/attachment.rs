@@ -1,8 +1,8 @@
 //! The attachment of a session to the hub: the gateway that several sessions share.
 //!
-//! The shell feeds what became of a connection to the hub (`Welcomed`, `NoHub`, `Refused`, `Unanswered`, `Closed`), and from time
-//! to time whether the hub still speaks (`Looked`). The machine decides when to connect again, when to start a hub, when a hub
-//! counts as hung, and when the session serves its client by itself.
+//! The shell feeds how a connection to the hub goes on (`Welcomed`, `NoHub`, `Refused`, `Unanswered`, `Closed`). From
+//! time to time it feeds whether the hub still speaks (`Looked`). The machine decides when to connect again, when to
+//! start a hub, when a hub counts as hung, and when the session serves its client by itself.
 //!
 //! Only silence shows that a hub is hung: it owes answers, and does not answer questions either. The end of a connection shows
 //! only that a successor is needed.
@@ -18,9 +18,9 @@ use crate::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_SUCCESSOR_MAX};
 pub struct Attachment {
     /// Whether the session was told to start a hub if none runs.
     pub starts: bool,
-    /// Whether a hub has served this session: then one is needed, to learn what became of the session's requests.
+    /// Whether a hub has served this session. If so, a hub is needed: only a hub can say how the session's requests
+    /// ended.
     pub served: bool,
-    /// What is counted in the current state.
     pub count: Count,
 }
 
@@ -32,8 +32,8 @@ pub enum Count {
     Attached {
         /// The questions that the hub has not answered.
         questions: u8,
-        /// The attempts before this hub, until it has served for a while: a hub that ends at once is none. If it is above 0, the
-        /// time of the search goes on.
+        /// The attempts before this hub. They are forgotten once the hub has served for a while, because a hub that
+        /// ends at once is no hub. While they are above 0, the time of the search goes on.
         attempts: u8,
         /// Whether the time of the search is over.
         is_over: bool,

@@ -9,9 +9,9 @@
 //! Only one survey runs at a time, and at most one more is remembered. Each finding is reported at once, even if another survey
 //! follows: otherwise a burst of file changes would keep the bridge waiting until the burst ends.
 //!
-//! Targets that the bridge did not ask for shorten the bridge's wait. A survey that the bridge asked for never does, even if the
-//! bridge asked during another survey: after a shortened wait the bridge asks again, so the two would trigger each other without
-//! end.
+//! A survey that the bridge did not ask for may find targets, and then it shortens the bridge's wait. A survey that the
+//! bridge asked for never shortens a wait, even if the bridge asked during another survey. After a shortened wait the
+//! bridge asks again, so the two would trigger each other without end.
 //!
 //! A survey opens files in a folder that may be on a disk that never answers. A survey that takes too long is given up. Its
 //! thread cannot be ended, so at most `SURVEYS_HANGING_MAX` threads may hang at once, and the next survey begins after
@@ -94,9 +94,9 @@ pub enum Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     Survey,
-    /// Report to the bridge what the last survey that ended found: targets, or why there are none.
+    /// Report to the bridge what the last complete survey found: targets, or why there are none.
     Offer {
-        /// Whether that is news: then the bridge ends its wait.
+        /// Whether the finding is news. If so, the bridge ends its wait.
         news: bool,
     },
     /// Do not wait for the running survey any longer, and log that it hangs.
@@ -190,7 +190,7 @@ impl Machine for Discovery {
             Event::Wanted => self.scan(Cause::Asked),
             // Surveys even while a target is offered: the port or the editor's activity may have changed.
             Event::FilesChanged => self.scan(Cause::News),
-            // The result of a survey although none was running would be a bug of the shell.
+            // A result while no survey runs would be a bug of the shell.
             _ => self.anywhere(event, out),
         }
     }

@@ -5,10 +5,10 @@
 //! Randomness and time are passed in as values.
 //!
 //! A machine implements [`Machine`], and `statig_machine!` connects it to statig. A leaf state may belong to a group (a
-//! superstate). A handler returns statig's [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to the
-//! group above. What is passed up where no group is left was decided by nobody: this is reported as [`Outbox::unexpected`],
-//! counted, and shown in the generated chart (`src/fsm/charts/`). A handler that deliberately does nothing gives a reason
-//! ([`Outbox::ignore`]), which the chart shows too.
+//! superstate). A handler returns statig's [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to
+//! the group above. An event that is passed up where no group is left was decided by nobody. It is reported as
+//! [`Outbox::unexpected`], counted, and shown in the generated chart (`src/fsm/charts/`). A handler that deliberately
+//! does nothing gives a reason ([`Outbox::ignore`]), which the chart shows too.
 
 pub mod attachment;
 pub mod bridge;

@@ -78,7 +78,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a simple form of the rule: too many at the first end that has `max` others within the window before it.
+        /// Compares with a simple form of the rule: the supervisor gives up at the first end that has `max` others
+        /// within the window before it.
         #[test]
         fn it_gives_up_exactly_when_the_rule_says(
             gaps in prop::collection::vec(0u64..12, 0..40), max in 0usize..5, window in 0u64..30,

@@ -56,16 +56,17 @@ fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
     growth.current_interval
 }
 
-/// Counts connections in a row that the editor accepted and that were of no use: that ended before a call was sent on them, and
-/// before they lasted for [`LIVENESS_EVERY`](crate::limits::LIVENESS_EVERY). Otherwise an editor that drops every connection would
-/// be dialled many times a second for ever, because it is alive. A connection that ends under a call does not count: how often a call
-/// is sent has a bound of its own, and who lost one must not wait for the next. Only an answered call ends the count.
+/// Counts, in a row, the connections that the editor accepted and that were of no use. Such a connection ended before a
+/// call was sent on it, and before it had lasted for [`LIVENESS_EVERY`](crate::limits::LIVENESS_EVERY). Without this
+/// count, an editor that drops every connection would be dialled many times a second for ever, because it is alive. A
+/// connection that ends under a call does not count: how often a call is sent has a bound of its own, and a client that
+/// lost one call must not wait longer for the next. Only an answered call ends the count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Useless {
     in_a_row: u8,
     /// Whether there is a connection that has not lasted yet.
     open: bool,
-    /// Whether it was the editor's side that ended it.
+    /// Whether the editor's side ended the connection.
     dropped: bool,
 }
 
@@ -103,12 +104,12 @@ impl Useless {
         (self.open, self.dropped) = (false, false);
     }
 
-    /// Whether there are so many that the pauses grow.
+    /// Whether there are so many useless connections that the pauses grow.
     pub fn circles(self) -> bool {
         self.in_a_row > USELESS_LINKS_FREE
     }
 
-    /// Returns the attempt and the likelihood for [`delay`], given those without this count.
+    /// Returns the attempt and the likelihood for [`delay`]. `attempt` and `likely` are the values without this count.
     pub fn paced(self, attempt: u8, likely: bool) -> (u8, bool) {
         let over = self.in_a_row.saturating_sub(USELESS_LINKS_FREE);
         match likely {

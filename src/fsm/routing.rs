@@ -1,15 +1,18 @@
 //! Routing: decides when it is known which editor a session means, and when to look again.
 //!
-//! The shell feeds what the client says of where it works (`Opened`, `RootsAsked`, `RootsTold`), that a request needs an editor
-//! (`Requested`), the end of a survey (`LookedAround`), a change among the editors of this process (`EditorsChanged`), and what the
-//! router made of all that (`Routed`). The machine decides when to make a survey, when to ask the router (`Follow`), and how long
-//! to wait. Which project that is, the router says ([`core::router`](crate::core::router)); paths never come here.
+//! The shell feeds what the client says about where it works (`Opened`, `RootsAsked`, `RootsTold`), a request that
+//! needs an editor (`Requested`), the end of a survey (`LookedAround`), a change among the editors of this process
+//! (`EditorsChanged`), and the router's decision (`Routed`). The machine decides when to make a survey, when to ask the
+//! router (`Follow`), and how long to wait. The router says which project is meant
+//! ([`core::router`](crate::core::router)); paths never come here.
 //!
-//! While the roots of the client are awaited, and while a survey that decides is running, nothing is routed: a request waits. Each
-//! such wait ends by itself: that for the roots by a timer, that for a survey because the shell limits it.
+//! While the roots of the client are awaited, and while a survey that decides is running, nothing is routed: a request
+//! waits. Each such wait ends by itself: a timer ends the wait for the roots, and the shell limits the wait for a
+//! survey.
 //!
-//! One survey runs at a time. If the client says something new meanwhile, the result is out of date, and another survey follows. A
-//! request that comes while one is running is not refused by what that one did not find: it may have looked too early.
+//! One survey runs at a time. If the client says something new meanwhile, the result is out of date, and another survey
+//! follows. A request that comes while a survey is running is not refused because that survey found nothing: the survey
+//! may have looked too early.
 //!
 //! A session for which no editor was found looks again by itself: the user may make, mount or open the project that is meant.
 
@@ -67,9 +70,8 @@ pub enum Way {
     One,
     /// To the editor that each call names.
     Several,
-    /// To none, or to the only one that runs of several that fit. `can_change`: another survey may find more.
+    /// To no editor. Or several editors fit and only one of them runs. `can_change`: another survey may find more.
     Nowhere {
-        /// See the variant.
         can_change: bool,
     },
 }
@@ -79,7 +81,6 @@ pub enum Way {
 pub enum Event {
     /// The client opened the session. `roots`: it will be asked for its roots.
     Opened {
-        /// See the variant.
         roots: bool,
     },
     RootsAsked,
@@ -87,14 +88,11 @@ pub enum Event {
     RootsTold,
     /// A request needs to know where the session goes. `look`: nothing that a survey found answers that now.
     Requested {
-        /// See the variant.
         look: bool,
     },
     /// The survey has ended. `current`: the client has said nothing new since it began. `found`: it found a project.
     LookedAround {
-        /// See the variant.
         current: bool,
-        /// See the variant.
         found: bool,
     },
     /// An editor of this process began or ended, or has other tools, and that matters to this session.
@@ -123,7 +121,7 @@ pub enum Effect {
 }
 
 impl Routing {
-    /// Begins a survey, unless one is running: what that one finds shows by itself whether it is out of date.
+    /// Begins a survey, unless one is running. The result of the running one shows by itself whether it is out of date.
     fn look(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         if !std::mem::replace(&mut self.looking, true) {
             out.order(Effect::Look);
@@ -131,7 +129,7 @@ impl Routing {
         Outcome::Transition(State::Looking)
     }
 
-    /// Handles what the client says of where it works; the same in every state before the end.
+    /// Handles what the client says about where it works. This is the same in every state before the end.
     fn said(event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::Opened { roots: true } | Event::RootsAsked => Outcome::Transition(State::AwaitingRoots),
@@ -329,7 +327,7 @@ mod tests {
                 let expected = [Effect::ForgoRoots, Effect::Reconsider, Effect::Disarm(Timer::Roots)];
                 assert_eq!((after, effects), (State::Unsettled, &expected[..]));
             }
-            // Whoever waits for a survey waits for one that is running.
+            // A state waits for a survey only while one is running.
             if after == State::Looking && before != after {
                 assert!(looking || effects.contains(&Effect::Look), "{before:?} {event:?}");
             }

@@ -22,7 +22,7 @@ use crate::storage::audit::{Audit, Entry, Event, NotWritten};
 /// The name, in `Health`, of the problem that the audit cannot be written.
 const AUDIT: &str = "audit";
 
-/// The audit as one link writes it; does nothing if the user asked for none.
+/// The audit as one link writes it. Without an audit, nothing is done.
 pub struct AuditTrail {
     env: Arc<Environment>,
     attached: Attached,

@@ -40,9 +40,7 @@ pub enum TakenIn {
 /// The calls of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Calls {
-    /// The answers of calls.
     pub answers: Arc<Answers>,
-    /// The audit of calls.
     pub audit: Arc<AuditTrail>,
     /// The ledger, which holds the calls themselves.
     pub shared: Arc<SharedLedger>,
@@ -74,13 +72,14 @@ impl Calls {
         Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, link, tools }
     }
 
-    /// Runs one short operation on the ledger and returns its value. If that has settlements, they must be passed to
+    /// Runs one short operation on the ledger and returns its value. Settlements in that value must be passed to
     /// [`settle`](Self::settle).
     pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         self.shared.with(operation)
     }
 
-    /// Returns what is known about a call's result. Until its client says that it has the answer, the result is on record.
+    /// Returns what is known about a call's result. The result is on record until its client says that it has the
+    /// answer.
     pub fn look_up(&self, call: CallId) -> Lookup {
         let found = self.ledger(|ledger, now| ledger.look_up(call, now));
         let is_nowhere_else = matches!(found, Lookup::Ended(_) | Lookup::Unknown);
@@ -118,8 +117,8 @@ impl Calls {
                     self.answers.keep_late(call, project, answer, profile);
                 }
                 Settlement::Noted { call, session, tool, verdict, requester, project } => {
-                    // The result of a call that ran on is recorded when it is told. What still runs at the end of this process is
-                    // left to the next one.
+                    // The result of a call that ran on is recorded when it is told. A call that still runs at the end
+                    // of this process is left to the next one.
                     let goes_on = matches!(verdict, Verdict::Ok | Verdict::ToolError)
                         || verdict != Verdict::Cancelled && self.env.is_draining();
                     if !goes_on {
@@ -135,8 +134,9 @@ impl Calls {
         self.shared.was_settled();
     }
 
-    /// Tells whoever sends calls that one is held: the connection, or the bridge while there is none. A connection that has just ended
-    /// cannot miss a call, because the bridge asks the ledger once more when it has let the connection go.
+    /// Tells the sender of calls that a call is held. The sender is the connection, or the bridge while there is none.
+    /// A connection that has just ended cannot miss a call, because the bridge asks the ledger once more when it has
+    /// let the connection go.
     pub fn tell_of_held(&self) {
         match self.link.exchange() {
             Some(exchange) => exchange.look_for_calls(),
@@ -201,9 +201,10 @@ impl Calls {
         true
     }
 
-    /// Whether the arguments are larger than the dialect of the editor that is or was connected allows. Checked at once, so that
-    /// such a call need not be held through an outage first. In a frame the arguments are never shorter than in compact form.
-    /// Returns false if no editor was connected, or for a dialect that speaks HTTP.
+    /// Whether the arguments are larger than the dialect of the editor that is or was connected allows. Checked at
+    /// once, so that such a call need not be held through an outage first. The arguments are measured in compact form,
+    /// because they are never shorter in a frame. Returns false if no editor was connected, or for a dialect that
+    /// speaks HTTP.
     fn is_too_large(&self, arguments: &RawValue) -> bool {
         let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
         let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);

@@ -1,4 +1,5 @@
-//! What sessions that may use several editors must know of each link: whether its editor runs, and when that changes.
+//! What a session that may use several editors must know of each link: whether the link's editor runs, and when that
+//! changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl LinkParts {
         Some(Known { project, editor: self.link.view.seen().editor() })
     }
 
-    /// Returns the project that this link leads to, if it leads to one.
+    /// Returns the project that this link leads to, if there is one.
     pub fn leads_to(&self) -> Option<&Path> {
         self.place.project()
     }
@@ -80,7 +81,7 @@ impl LinkParts {
             };
             self.env.events.handed_over("editors");
             if changed.is_err() {
-                // The link has gone with both senders: nothing changes any more.
+                // Both senders have gone with the link: nothing changes any more.
                 std::future::pending::<()>().await;
             }
         }

@@ -1,4 +1,4 @@
-//! The exchange of one connection, as its task and the parts that have something for it share it.
+//! The exchange of one connection, shared by the connection's task and the parts that give it work.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -8,7 +8,7 @@ use crate::core::exchange::{Exchange, Order};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
 
-/// The exchange behind its lock. Whoever takes the ledger's lock too takes that one first.
+/// The exchange behind its lock. Whoever needs the ledger's lock too takes the ledger's lock first.
 #[derive(Debug)]
 pub struct SharedExchange {
     exchange: Mutex<Exchange>,
@@ -26,7 +26,7 @@ impl SharedExchange {
         enter(&self.exchange)
     }
 
-    /// Gives the connection an order. Has no effect on a connection that has ended, which has reported its end itself.
+    /// Gives the connection an order. Has no effect on a connection that has ended: it has reported its end itself.
     pub fn order(&self, order: Order) {
         self.lock().order(order);
         self.wake();

@@ -17,7 +17,6 @@ use crate::runtime::enter;
 /// How a guest's call ended.
 #[derive(Debug)]
 pub struct GuestAnswer {
-    /// The call's verdict.
     pub verdict: Verdict,
     /// The editor's answer, or the verdict in words.
     pub result: ToolResult,

@@ -1,5 +1,5 @@
-//! The port to the links of a hub, as a session of another process has it: what it said and what it waits for. Over which connection
-//! the messages go, and whether there is one, is decided elsewhere ([`fsm::attachment`](crate::fsm::attachment)).
+//! The port to the links of a hub, as a session of another process has it: what the session said, and what it waits
+//! for. The connection that carries the messages is managed elsewhere ([`fsm::attachment`](crate::fsm::attachment)).
 //!
 //! Everything here is one short operation behind one lock, so that what is said while a connection begins or ends is said once to each
 //! hub.
@@ -23,8 +23,8 @@ use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::runtime::enter;
 
-/// The numbers of questions are higher than this, and those of calls are not: a client would have to make a million calls a second
-/// for ten years.
+/// The numbers of questions begin here, and the numbers of calls stay below: a client would have to make a million
+/// calls a second for ten years to come here.
 const QUESTIONS_FROM: u64 = 1 << 48;
 
 /// Whether a hub serves the session.
@@ -47,7 +47,8 @@ pub struct Embedded;
 pub struct Answered {
     /// The call.
     pub said: Said,
-    /// How it ended, and the stored result; or the error that answers its request. `None`: that cannot be read.
+    /// How the call ended, with the stored result; or the error that answers its request. `None`: the hub's answer
+    /// cannot be read.
     pub outcome: Option<Result<(messages::Settled, Box<RawValue>), RpcError>>,
 }
 
@@ -74,8 +75,8 @@ struct State {
 }
 
 impl State {
-    /// Sends a line, if a hub serves the session. Otherwise it is of no use to the next hub, which is told everything from the start.
-    /// Returns whether the line may reach the hub.
+    /// Sends a line, if a hub serves the session. A line that is not sent is lost, because the next hub is told
+    /// everything from the start. Returns whether the line may reach the hub.
     fn send(&mut self, line: String) -> bool {
         let Some((lines, overrun)) = &self.lines else { return false };
         let Err(error) = lines.try_send(line) else { return true };
@@ -105,14 +106,14 @@ impl Default for HubPort {
 }
 
 impl HubPort {
-    /// Whether the session's links are a hub's, also while one is looked for.
+    /// Whether a hub has the session's links. This is so also while a hub is looked for.
     pub fn is_used(&self) -> bool {
         *self.phase.borrow() != Phase::Embedded
     }
 
     // ---- what the session says ----
 
-    /// Says a call. Returns it if the session's links are in this process by now.
+    /// Gives a call to the hub. Returns the call if the session's links are in this process by now.
     pub fn say(&self, said: Said) -> Result<TakenIn, Box<Said>> {
         let (hold, number) = (said.hold.clone(), said.hold.key().number);
         let mut state = enter(&self.state);
@@ -130,7 +131,7 @@ impl HubPort {
         Ok(TakenIn::Yes)
     }
 
-    /// Says that a call is cancelled. Returns false if it was not said.
+    /// Tells the hub that a call is cancelled. Returns false if the hub was not given such a call.
     pub fn cancel(&self, request: RequestKey) -> bool {
         let mut state = enter(&self.state);
         if state.said.remove(request.number).is_none() {
@@ -142,12 +143,12 @@ impl HubPort {
         true
     }
 
-    /// Whether this request became a call that was said.
+    /// Whether this request became a call for the hub.
     pub fn owns(&self, request: RequestKey) -> bool {
         enter(&self.state).said.has(request.number)
     }
 
-    /// Returns the bytes of the arguments of all calls that were said.
+    /// Returns the bytes of the arguments of all open calls.
     pub fn open_bytes(&self) -> usize {
         enter(&self.state).said.bytes()
     }
@@ -157,7 +158,8 @@ impl HubPort {
         enter(&self.state).notify(messages::WANT, &Of { project: project.to_path_buf() });
     }
 
-    /// Says that the session does not mean this project's editor any more. Returns the calls for it that no hub has: they are refused.
+    /// Tells the hub that the session does not mean this project's editor any more. Returns the calls for that editor
+    /// that no hub has: they are refused.
     pub fn leave(&self, project: &Path) -> Vec<Said> {
         let mut state = enter(&self.state);
         state.notify(messages::LEAVE, &Of { project: project.to_path_buf() });
@@ -185,7 +187,7 @@ impl HubPort {
         enter(&self.state).send(jsonrpc::notification(hub::INPUT_ENDED, None));
     }
 
-    /// Asks the hub, and waits for its answer, or that of its successor.
+    /// Asks the hub, and waits for its answer or for the answer of its successor.
     ///
     /// # Errors
     /// [`Embedded`]. The inner error is the hub's.
@@ -227,9 +229,10 @@ impl HubPort {
 
     // ---- the connection ----
 
-    /// Takes a connection, and tells the hub everything: who the client is, which editors it wants, where it is, and its open calls.
-    /// `overrun` is notified if the hub does not read as many lines as may wait for it. `wanted`: the projects of the editors that are
-    /// wanted. Asked here, so that none is wanted meanwhile and not said.
+    /// Takes a connection, and tells the hub everything: who the client is, which editors it wants, where it is, and
+    /// its open calls. `overrun` is notified if the hub does not read as many lines as may wait for it. `wanted` gives
+    /// the projects whose editors are wanted. It is called under the lock, so that no editor becomes wanted in between
+    /// without being told.
     pub fn attach(&self, (lines, overrun): (mpsc::Sender<String>, Arc<Notify>), wanted: impl FnOnce() -> Vec<PathBuf>) {
         {
             let mut state = enter(&self.state);
@@ -237,7 +240,7 @@ impl HubPort {
             state.pieces = Pieces::default();
             let mut first: Vec<String> =
                 state.opened.iter().map(|opened| notification(messages::OPENED, opened)).collect();
-            // First where it is: an editor is greeted with the name of a client that is there.
+            // The session's place comes first: an editor is greeted with the name of a client that is there.
             first.push(notification(messages::HERE, &state.here));
             first.extend(wanted().into_iter().map(|project| notification(messages::WANT, &Of { project })));
             first.extend(state.said.resume(Instant::now()));
@@ -253,7 +256,7 @@ impl HubPort {
         let _ = self.asks.subscribe().wait_for(|asks| *asks).await;
     }
 
-    /// Lets the connection go. What was asked over it is asked again over the next one.
+    /// Lets the connection go. Questions that were asked over it are asked again over the next one.
     pub fn detach(&self) {
         let dropped = {
             let mut state = enter(&self.state);
@@ -288,13 +291,14 @@ impl HubPort {
         if waits { state.pieces.add(piece) } else { Ok(()) }
     }
 
-    /// Takes the hub's answer to the request with this number. `None` if it is not a call's, or nobody waits for it.
+    /// Takes the hub's answer to the request with this number. `None` if the request is not a call, or nobody waits for
+    /// it.
     pub fn answered(&self, number: u64, outcome: Result<Box<RawValue>, RpcError>) -> Option<Answered> {
         let mut state = enter(&self.state);
         if let Some(tell) = state.questions.remove(&number) {
             let outcome = outcome.and_then(|json| whole(json, number, &mut state.pieces));
             self.asks.send_replace(!state.questions.is_empty());
-            // Whoever asked may not wait any more.
+            // The part that asked may not wait any more.
             let _ = tell.send(outcome);
             return None;
         }
@@ -324,12 +328,12 @@ impl HubPort {
         enter(&self.state).said.was_given_back(number);
     }
 
-    /// Removes the calls that a hub which makes way gave back, and whose client waits no longer.
+    /// Removes the calls whose client waits no longer and that a hub gave back because it makes way.
     pub fn take_overdue(&self) -> Vec<Said> {
         enter(&self.state).said.take_overdue(Instant::now())
     }
 
-    /// Removes all calls: they are answered here.
+    /// Removes all calls. The caller answers them.
     pub fn take_all(&self) -> Vec<Said> {
         enter(&self.state).said.take_all()
     }

@@ -49,7 +49,7 @@ impl SharedLedger {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// Runs one short operation and returns its value. If that has settlements, they must be passed to
+    /// Runs one short operation and returns its value. Settlements in that value must be passed to
     /// [`Calls::settle`](super::Calls::settle).
     pub fn with<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         let mut ledger = self.lock();
@@ -93,7 +93,8 @@ impl SharedLedger {
         self.until_none(|ledger| ledger.awaited_on(epoch)).await;
     }
 
-    /// Waits until nothing is expected of any call: neither an answer, nor the result of one that was answered before it came.
+    /// Waits until nothing is expected of any call: neither an answer, nor the late result of a call that was answered
+    /// "still running".
     pub async fn all_over(&self) {
         self.until_none(Ledger::expected).await;
     }
@@ -108,8 +109,8 @@ impl SharedLedger {
         }
     }
 
-    /// Waits until the ledger's next deadline has passed, also if the deadline changes in the meantime. `woken` is called each time
-    /// when it does.
+    /// Waits until the ledger's next deadline has passed, even if the deadline changes in the meantime. `woken` is
+    /// called at each such change.
     pub async fn due(&self, woken: impl Fn()) {
         loop {
             let moved = self.deadline_moved.notified();

@@ -36,14 +36,14 @@ pub struct Links {
     /// Whether the only session is the one over stdin and stdout.
     is_for_one: AtomicBool,
     opened: watch::Sender<()>,
-    /// The last union of several editors' tools: most sessions that use several use the same.
+    /// The last union of several editors' tools. Most sessions that use several editors use the same ones.
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
     /// Links that were closed because no session is there any more, the last one at the end; at most [`LINKS_MAX`]. The results of
     /// their calls stay known.
     closed: Mutex<Vec<Arc<LinkParts>>>,
     /// The port to the hub, if one has the links.
     pub(super) hub: OnceLock<Arc<HubPort>>,
-    /// How the links of the hub stood when that was asked for last.
+    /// The last answer of the hub about how its links stand.
     pub(super) standings: Mutex<Option<Arc<Standings>>>,
 }
 
@@ -72,8 +72,8 @@ impl Links {
         &self.sessions
     }
 
-    /// Records that the only session is the one over stdin and stdout. What is logged and counted of its only link to an editor then
-    /// names no link. And a link that this session has left is closed.
+    /// Records that the only session is the one over stdin and stdout. Then log lines and metrics do not name its only
+    /// link to an editor, and a link that this session has left is closed.
     pub fn serve_one(&self) {
         self.is_for_one.store(true, Ordering::Relaxed);
     }
@@ -93,14 +93,15 @@ impl Links {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Returns the link that a session is on. If that was closed, the session's link that leads to no editor.
+    /// Returns the link that a session is on. If that link was closed, returns the session's link that leads to no
+    /// editor.
     pub fn of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
         Arc::clone(link.unwrap_or(&self.first))
     }
 
-    /// Returns the session's link that leads to no editor, on which the session is while none is found for it.
+    /// Returns the session's link that leads to no editor. A session is on it while no editor is found for the session.
     pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
@@ -113,7 +114,7 @@ impl Links {
     pub fn to(&self, place: Place) -> Result<Arc<LinkParts>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(link) = open.values().find(|link| link.place == place) {
-            // Done with each call: whoever waits must not be woken by it.
+            // This is done with each call, so it must not wake those who wait.
             link.left.send_if_modified(std::mem::take);
             return Ok(Arc::clone(link));
         }
@@ -236,7 +237,7 @@ impl Links {
         }
     }
 
-    /// Returns the link that has the call which the records name for this request, if any.
+    /// Returns the link that has the call of this request, as the records name it, if any.
     pub fn of_record(&self, origin: &Origin) -> Option<Arc<LinkParts>> {
         match self.env.records.as_ref()?.known(origin)? {
             call_records::Known::Sent(sent) => self.of_call(sent.call),

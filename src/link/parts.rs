@@ -20,30 +20,23 @@ use crate::protocol::policy::Policy;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::{Addresses, session};
 
-/// The parts of one link that outlive its actors. Main holds them; each actor gets the parts that it needs.
+/// The parts of one link that outlive its actors. Each actor gets the parts that it needs.
 #[derive(Debug)]
 pub struct LinkParts {
-    /// The number of the link.
     pub id: LinkId,
     /// The project that the link leads to, if any.
     pub place: Place,
-    /// The environment.
     pub env: Arc<Environment>,
-    /// The addresses of the link's actors.
     pub addresses: Arc<Addresses>,
-    /// The sessions on the link.
     pub attached: Attached,
     /// The connection, and the last survey.
     pub link: Arc<Link>,
-    /// The editor's tools.
     pub tools: Arc<Tools>,
-    /// The calls of the link.
     pub calls: Arc<Calls>,
-    /// The project that is wanted.
     pub project: Arc<Project>,
     /// Whether the only session has left the link for another one.
     pub left: watch::Sender<bool>,
-    /// What a session's process has of the link if it is a hub's.
+    /// What the process of a session has of the link, if a hub has the link.
     pub(super) remote: Option<Remote>,
     /// The digest of the published tools and rules, as the hub told it.
     pub(super) digest: Mutex<String>,

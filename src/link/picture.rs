@@ -13,12 +13,12 @@ use crate::survey::Target;
 /// What is known of a link.
 pub type LinkPicture = Picture<Target>;
 
-/// The picture and those who watch it. The link's actors [tell](Self::tell) it facts. It outlives them.
+/// The picture, and those who watch it. The link's actors [tell](Self::tell) it facts. The picture outlives them.
 #[derive(Debug)]
 pub struct SharedPicture {
     picture: watch::Sender<LinkPicture>,
     seen: watch::Sender<Seen>,
-    /// The revision of what is seen: for those who must hear of each.
+    /// The revision of what is seen, for those who must hear of every change.
     revision: watch::Sender<u64>,
 }
 
@@ -63,14 +63,14 @@ impl SharedPicture {
         changed
     }
 
-    /// Publishes what is seen of the link: the picture, and what `change` says beside it. Those who wait are woken if it matters to
-    /// them.
+    /// Publishes what is seen of the link: the picture, and what `change` adds. Tasks that wait are woken if the change
+    /// matters to them.
     pub(super) fn publish(&self, change: impl FnOnce(&mut Seen)) {
         let mut change = Some(change);
         self.seen.send_if_modified(|seen| {
             let mut now = seen.clone();
             change.take().into_iter().for_each(|change| change(&mut now));
-            // Read under the lock of what is seen: whoever comes last has seen the last picture.
+            // The picture is read under the lock of what is seen, so that the last writer has seen the last picture.
             let picture = self.picture.borrow();
             (now.availability, now.undecided, now.connections) =
                 (picture.availability, picture.undecided, picture.connections);
@@ -98,7 +98,7 @@ impl SharedPicture {
         self.revision.send_replace(revision);
     }
 
-    /// Returns the picture. It is locked meanwhile.
+    /// Returns the picture. It is locked until the value is dropped.
     pub fn borrow(&self) -> watch::Ref<'_, LinkPicture> {
         self.picture.borrow()
     }

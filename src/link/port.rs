@@ -51,29 +51,26 @@ pub struct Ports(Arc<Links>);
 /// A call of a client, and what only the session knows of it.
 #[derive(Debug)]
 pub struct Calling<'c> {
-    /// The call.
     pub call: NewCall,
     /// The client's request.
     pub hold: &'c Hold,
     /// The client's id of the request, for the log.
     pub id: &'c str,
-    /// Whether an earlier gateway may have sent it.
+    /// Whether an earlier gateway may have sent the call.
     pub may_have_run: bool,
-    /// Why the session's rules forbid it.
+    /// Why the session's rules forbid the call.
     pub refused: Option<Grounds>,
-    /// Why it is refused, whatever its tool is. Only on a link that leads to no editor.
+    /// Why the call is refused, whatever its tool is. Set only on a link that leads to no editor.
     pub turned_down: Option<(Cause, Grounds)>,
 }
 
 impl Port {
     // ---- what is seen ----
 
-    /// The number of the link.
     pub fn id(&self) -> LinkId {
         self.0.id
     }
 
-    /// Where the link leads.
     pub fn place(&self) -> &Place {
         &self.0.place
     }
@@ -83,7 +80,6 @@ impl Port {
         self.0.leads_to()
     }
 
-    /// What is seen of the link.
     pub fn seen(&self) -> Seen {
         self.0.link.view.seen()
     }
@@ -118,7 +114,6 @@ impl Port {
         self.0.tools.visible(session)
     }
 
-    /// The package's wire protocol.
     pub fn dialect(&self) -> &'static dyn Dialect {
         self.0.link.dialect()
     }
@@ -128,7 +123,6 @@ impl Port {
         self.0.tools.refusal(tool, self.0.link.wanted().project(), session)
     }
 
-    /// Why a call is refused as soon as it arrives.
     pub fn refusal_at_once(&self, name: &str, arguments: &RawValue, session: SessionId) -> Option<Grounds> {
         self.0.tools.refusal_at_once(name, arguments, session)
     }
@@ -161,7 +155,7 @@ impl Port {
         self.0.tools.told()
     }
 
-    /// Whether the link is a hub's.
+    /// Whether a hub has the link.
     pub fn is_remote(&self) -> bool {
         self.0.remote().is_some()
     }
@@ -177,21 +171,22 @@ impl Port {
         }
     }
 
-    /// Whether somebody said that the editor is wanted.
+    /// Whether anybody has said that the editor is wanted.
     pub fn is_wanted(&self) -> bool {
         self.0.link.is_wanted()
     }
 
-    /// Gives the link its first survey: a session has just made it, and that led here.
+    /// Gives the link its first survey. A session has just made that survey, and it led to this link.
     pub fn foretell(&self, survey: Arc<Survey>) {
         if self.is_remote() {
-            // The hub has made it, and has its own.
+            // The hub has made this survey, and keeps its own.
             return;
         }
         self.0.project.foretell(survey);
     }
 
-    /// Says a call. A link that leads to no editor refuses it. What the session's rules forbid is refused here.
+    /// Gives a call to the link. A link that leads to no editor refuses the call. A call that the session's rules
+    /// forbid is refused here.
     pub fn call(&self, calling: Calling<'_>) -> TakenIn {
         let Calling { call, hold, id, may_have_run, refused, turned_down } = calling;
         let call = match (self.0.remote(), self.leads_to(), &refused) {
@@ -199,7 +194,7 @@ impl Port {
                 let said = Said::new(hold.clone(), id, project.to_path_buf(), call, Instant::now());
                 match remote.hub.say(said) {
                     Ok(taken) => return taken,
-                    // The links have come here meanwhile.
+                    // The links have come to this process meanwhile.
                     Err(said) => said.call,
                 }
             }
@@ -221,12 +216,12 @@ impl Port {
         taken
     }
 
-    /// Says a call again that an earlier gateway had.
+    /// Gives the link a call again that an earlier gateway had.
     pub fn resume(&self, asked: Asked, call: (&str, &RawValue), origin: &Origin, waited: Duration) -> Resumed {
         self.0.calls.resume(asked, call, origin, waited)
     }
 
-    /// Says that a session does not mean this editor any more: its held calls are refused.
+    /// Tells the link that a session does not mean this editor any more: the session's held calls are refused.
     pub fn refuse_held_of(&self, session: SessionId) {
         if let (Some(remote), Some(project)) = (self.0.remote(), self.leads_to()) {
             let (calls, cause) = (&self.0.calls, Cause::ProjectChanged);
@@ -240,7 +235,7 @@ impl Port {
         self.0.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
     }
 
-    /// Says that the only session has left. Returns whether that is news.
+    /// Tells the link that the only session has left. Returns whether that is news.
     pub fn leave(&self) -> bool {
         self.0.left.send_if_modified(|left| !std::mem::replace(left, true))
     }
@@ -275,11 +270,12 @@ impl Port {
 
     // ---- what is asked ----
 
-    /// How the link stands now. Of a hub's link: how it stood when that was asked for last, as far as nothing else was seen since.
+    /// How the link stands now. If a hub has the link: how it stood when the hub was asked last, with what was seen
+    /// since.
     pub fn status(&self) -> LinkStatus {
         if let Some(stood) = self.0.stood() {
             let (mut status, seen) = (stood.status.clone(), self.seen());
-            // What was seen since, and not what is still on its way.
+            // What was seen since the hub was asked, and not what is still on its way.
             if seen.follows(&stood.seen) && status.picture.availability != seen.availability {
                 (status.picture.availability, status.picture.undecided) = (seen.availability, seen.undecided);
                 (status.picture.since, status.picture.heartbeat) = (Instant::now(), None);
@@ -328,7 +324,7 @@ impl Port {
     pub fn all_calls(&self) -> Vec<Record> {
         let mut all: Vec<Record> = self.0.calls.ledger(|ledger, _| ledger.records().map(Cow::into_owned).collect());
         if let Some(stood) = self.0.stood() {
-            // Here are those that the session's own rules refused.
+            // The calls that the session's own rules refused are on record here.
             all.extend(stood.calls.iter().flatten().cloned());
             all.sort_by_key(|record| std::cmp::Reverse(record.accepted));
         }
@@ -344,7 +340,6 @@ impl Port {
         self.0.calls.ledger(|ledger, _| some_calls(ledger.records().map(Cow::into_owned), limit, before, verdict))
     }
 
-    /// What is known of a call's result.
     pub fn look_up(&self, call: CallId) -> Lookup {
         let told = self.0.remote().and_then(|remote| remote.looked_up(call));
         told.unwrap_or_else(|| self.0.calls.look_up(call))
@@ -381,12 +376,10 @@ impl Port {
         self.0.calls.ledger(|ledger, _| ledger.open_bytes(session))
     }
 
-    /// The sessions on the link.
     pub fn sessions(&self) -> Vec<Arc<Client>> {
         self.0.attached.all()
     }
 
-    /// How many clients are on the link.
     pub fn clients(&self) -> usize {
         match self.0.stood() {
             Some(stood) => stood.clients,
@@ -406,7 +399,6 @@ impl Ports {
         Self(links)
     }
 
-    /// The sessions of this process.
     pub fn sessions(&self) -> &Arc<Sessions> {
         self.0.sessions()
     }
@@ -416,17 +408,14 @@ impl Ports {
         self.0.is_for_one()
     }
 
-    /// All open links.
     pub fn all(&self) -> Vec<Port> {
         self.0.all().into_iter().map(Port).collect()
     }
 
-    /// The link that a session is on.
     pub fn of(&self, client: &Client) -> Port {
         Port(self.0.of(client))
     }
 
-    /// The session's link that leads to no editor.
     pub fn nowhere_of(&self, client: &Client) -> Port {
         Port(self.0.nowhere_of(client))
     }
@@ -447,49 +436,42 @@ impl Ports {
         self.0.to_project(project).map(Port)
     }
 
-    /// The link to this project's editor, if there is one.
     pub fn find(&self, project: &Path) -> Option<Port> {
         self.0.find(project).map(Port)
     }
 
-    /// The link with this number, if it is open.
     pub fn get(&self, link: LinkId) -> Option<Port> {
         self.0.get(link).map(Port)
     }
 
-    /// The link that has a record of this call, if any.
     pub fn of_call(&self, call: CallId) -> Option<Port> {
         self.0.of_call(call).or_else(|| self.0.of_remote_call(call)).map(Port)
     }
 
-    /// The link that has the call which the records name for this request, if any.
     pub fn of_record(&self, origin: &Origin) -> Option<Port> {
         self.0.of_record(origin).map(Port)
     }
 
-    /// The editors that run.
     pub fn running(&self) -> Vec<Running> {
         self.0.running()
     }
 
-    /// The projects that links lead to.
     pub fn known(&self) -> Vec<Known> {
         self.0.known()
     }
 
-    /// The union of these editors' tools.
     pub fn union_of(&self, members: &[Member]) -> Arc<Catalogue> {
         self.0.union_of(members)
     }
 
     // ---- the links of a hub ----
 
-    /// The port to the hub, if the links are a hub's.
+    /// The port to the hub, if a hub has the links.
     pub fn hub(&self) -> Option<&Arc<HubPort>> {
         self.0.hub()
     }
 
-    /// How all links of this process stand, and what is known of the call that is asked for.
+    /// How all links of this process stand, and what is known of the call in the question.
     pub fn stand(&self, ask: Ask) -> (Vec<Standing>, Option<(CallId, PathBuf, Lookup)>) {
         self.0.stand(ask)
     }
@@ -499,12 +481,12 @@ impl Ports {
         self.0.openings()
     }
 
-    /// How all links of the hub stood when that was asked for last; `None` if they are not a hub's.
+    /// How all links of the hub stood when it was asked last. `None` if no hub has them.
     pub fn standings(&self) -> Option<Arc<Standings>> {
         self.0.standings()
     }
 
-    /// Asks the hub how all its links stand, so that it can be read. Does nothing if the links are here.
+    /// Asks the hub how all its links stand, and keeps the answer. Does nothing if the links are in this process.
     pub async fn ask(&self, ask: Ask) {
         let Some(hub) = self.hub() else { return };
         if let Ok(Ok(json)) = hub.ask(messages::ASK, &ask).await
@@ -524,7 +506,7 @@ impl Ports {
         Ok(told.ok().and_then(|json| serde_json::from_str(json.get()).ok()))
     }
 
-    /// Says who the client is, and where the session is, if the links are a hub's.
+    /// Tells the hub who the client is and where the session is, if a hub has the links.
     pub fn opened(&self, opened: Opened) {
         self.hub().inspect(|hub| hub.opened(opened));
     }
@@ -534,7 +516,7 @@ impl Ports {
         self.hub().inspect(|hub| hub.here(here));
     }
 
-    /// The bytes of the arguments of the calls that were said to the hub.
+    /// The bytes of the arguments of the calls that were given to the hub.
     pub fn said_bytes(&self) -> usize {
         self.hub().map_or(0, |hub| hub.open_bytes())
     }

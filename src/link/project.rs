@@ -28,7 +28,8 @@ pub struct Project {
     tools: Arc<Tools>,
     calls: Arc<Calls>,
     place: Place,
-    /// What the last survey found that found something, or could not fail to: its project. `None` before it.
+    /// The project of the last survey that was certain: it found a project, or nothing kept it from finding one. `None`
+    /// before the first.
     found: Mutex<Option<Option<PathBuf>>>,
     /// A survey of this project that was made before the link was opened, and led to it.
     foretold: Mutex<Option<Arc<Survey>>>,
@@ -64,7 +65,7 @@ impl Project {
         self.place.project().is_some() || self.env.config.project.is_some()
     }
 
-    /// Gives the link its first survey: a session has just made it, and that led here.
+    /// Gives the link its first survey. A session has just made that survey, and it led to this link.
     pub fn foretell(&self, survey: Arc<Survey>) {
         *enter(&self.foretold) = Some(survey);
     }
@@ -81,14 +82,14 @@ impl Project {
 
     /// Keeps a survey.
     pub fn surveyed(&self, survey: &Arc<Survey>) {
-        // Done first: the rules of a project must be known before calls can be sent to its editor.
+        // The rules come first: the rules of a project must be known before calls can be sent to its editor.
         let other_rules = self.tools.keep_rules(survey);
         self.link.set_survey(Some(Arc::clone(survey)));
         if other_rules {
             self.tools.rules_changed();
         }
-        // A named project that cannot be found (on a disk that is not mounted) is still the wanted one. So is a project that a
-        // survey found before.
+        // A named project that cannot be found (on a disk that is not mounted) is still the wanted one. The same holds
+        // for a project that a survey found before.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();
         let stays = nothing || survey.failed || self.is_named() && survey.project.is_none();
         let is_new = {
@@ -111,7 +112,7 @@ impl Project {
         }
     }
 
-    /// Takes over what killed gateways left of calls to this project's editor.
+    /// Takes over the calls to this project's editor that killed gateways left.
     fn take_over_left(&self, project: &Path) {
         if self.env.call_records().is_none() {
             return;

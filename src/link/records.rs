@@ -1,4 +1,4 @@
-//! What a gateway records of the calls of a link, and what it makes of the records of a predecessor.
+//! What a gateway records of the calls of a link, and what it does with the records of a predecessor.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::protocol::policy::Grounds;
 use crate::storage::call_files::Unrecorded;
 use crate::storage::gateway_calls::{self, Taker};
 
-/// What became of a request that an earlier gateway had.
+/// The fate of a request that an earlier gateway had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
     /// No byte of a call for it was written: the request is handled like a new one.
     New,
-    /// A call for it may have run, and may be sent again: the request is handled like a new one, but whoever refuses it must not deny
-    /// that it may have run.
+    /// A call for it may have run, and may be sent again. The request is handled like a new one, but a refusal must not
+    /// deny that the call may have run.
     Again,
     /// The request is answered, or will be when the outcome of its call is known.
     Settled,
@@ -46,9 +46,9 @@ pub struct Recording {
 /// Why a call must not be sent.
 #[derive(Debug)]
 pub enum Unsent {
-    /// The hub cannot write its record.
+    /// The hub cannot write the call's record.
     Unrecorded(Grounds),
-    /// The hub may not be the hub any more. This client takes its requests to another one, if it comes over a hub.
+    /// The hub may have lost its role. This client takes its requests to the next hub, if it comes over a hub.
     MakesWay(Arc<Client>),
     /// The session that asked waits for no answer.
     Gone,
@@ -81,24 +81,25 @@ impl Calls {
         Some(Recording { sent, client })
     }
 
-    /// Records that a call is about to be sent, if this process may send it: its records are its own, and the session that asked is
-    /// still there.
+    /// Records that a call is about to be sent, if this process may send it. It may if the records are its own and the
+    /// session that asked is still there.
     ///
     /// # Errors
-    /// The call must not be sent. Without a hub that is never so.
+    /// The call must not be sent. Without a hub there is no such error.
     pub fn record_sending(&self, record: Option<Recording>) -> Result<(), Unsent> {
         let (Some(records), Some(Recording { sent, client })) = (self.env.call_records(), record) else {
             return Ok(());
         };
         let is_hub = self.env.records.is_some();
         let call = sent.call;
-        // A session that has come over another connection may have had this request sent there: one record has place for one call.
+        // A session that has come back over another connection may have had this request sent there. One record has
+        // room for one call.
         if client.is_gone() {
             return Err(Unsent::Gone);
         }
         let written = match self.env.own.get() {
             Some(own) => match records.sent(sent.clone()) {
-                // Another gateway may take over what is in the former file, where this call is not.
+                // Another gateway may take over the former file, and this call is not in it.
                 Err(Unrecorded::Lost(why)) => {
                     self.env.events.records_lost(&why.to_string());
                     own.renew(&self.env.fresh()).map_err(Unrecorded::from).and_then(|()| records.sent(sent))
@@ -116,7 +117,7 @@ impl Calls {
                 Err(Unsent::Gone)
             }
             Ok(()) => Ok(()),
-            // Without a hub, a user loses nothing by it but what would help after a crash of this process.
+            // Without a hub, a user loses only what would help after a crash of this process.
             Err(_) if !is_hub => Ok(()),
             Err(Unrecorded::Lost(why)) => {
                 self.env.events.records_lost(&why.to_string());
@@ -133,15 +134,16 @@ impl Calls {
         }
     }
 
-    /// Deletes the record of a call of which no byte was written, or whose client wants no answer.
+    /// Deletes the record of a call if no byte of it was written, or if its client wants no answer.
     pub fn record_dropped(&self, call: CallId) {
         if let Some(records) = self.env.call_records() {
             records.dropped(call);
         }
     }
 
-    /// Takes over what gateways left when they were killed: looks for the outcomes of their calls to this project's editor, and keeps the
-    /// results that they had. Blocks on files. Returns whether it is to be done again: others live, or have not quite ended.
+    /// Takes over what gateways left when they were killed: looks for the outcomes of their calls to this project's
+    /// editor, and keeps the results that they had. Blocks on files. Returns whether it must be done again, because
+    /// other gateways live, or have not quite ended.
     pub fn take_over_left(&self, project: &Path) -> bool {
         let (Some(own), Some(state)) = (self.env.call_records(), &self.env.config.state_dir) else { return false };
         // A hub serves all clients.
@@ -152,7 +154,7 @@ impl Calls {
         if self.env.records.is_some() {
             again |= self.tell_of_inherited(by);
         } else {
-            // First: whether a session was killed is seen by its own records, which are removed below.
+            // This is done first: whether a session was killed is seen by its own records, and those are removed below.
             let name = session.and_then(|session| session.name());
             (left, again) = gateway_calls::take_over_from_hub(by, name.as_deref());
         }
@@ -170,8 +172,8 @@ impl Calls {
         again
     }
 
-    /// Has clients told of the calls that an earlier hub left, and whose sessions were killed. Returns whether some live that have not
-    /// brought their requests yet.
+    /// Has clients told of the calls that an earlier hub left, if their sessions were killed. Returns whether some
+    /// sessions live that have not brought their requests yet.
     fn tell_of_inherited(&self, by: Taker<'_>) -> bool {
         let mut others_live = false;
         let killed = by.own.inherited(|left| {
@@ -184,7 +186,7 @@ impl Calls {
         others_live
     }
 
-    /// Takes over a call that an earlier gateway sent. `of_another_gateway`: whether editors knew that gateway by another name.
+    /// Takes over a call that an earlier gateway sent. `of_another_gateway`: editors knew that gateway by another name.
     pub fn take_over(&self, call: Takeover, of_another_gateway: bool) {
         match call {
             Takeover::Keep(sent, result, verdict) => {
@@ -214,8 +216,8 @@ impl Calls {
         }
     }
 
-    /// Carries out what becomes of a session's request that an earlier gateway had, and whose client has `waited` so long. A request
-    /// that is not settled is handled like a new one.
+    /// Carries out the fate of a session's request that an earlier gateway had. `waited`: how long the client has
+    /// waited. A request that is not settled is handled like a new one.
     pub fn resume(
         &self,
         asked: Asked,
@@ -243,7 +245,7 @@ impl Calls {
             if self.adopt(sent, seek, (asked.key, asked.profile, waited), arguments) {
                 return Resumed::Settled;
             }
-            // Its answer may have been recorded meanwhile.
+            // The answer may have been recorded meanwhile.
             next = fate(Adopter::Lacks(call));
         }
         let call = match next {
@@ -275,8 +277,8 @@ impl Calls {
         Resumed::Settled
     }
 
-    /// Answers a request that an earlier gateway had. A session that goes on by itself has the record of its call, and says there when
-    /// its client has the answer.
+    /// Answers a request that an earlier gateway had. A session that goes on without a hub has the record of its call,
+    /// and notes in that record when its client has the answer.
     fn answer_brought(
         &self,
         client: Arc<Client>,

@@ -9,7 +9,7 @@ use crate::core::port::messages::Sighting;
 use crate::protocol::ids::CallId;
 use crate::runtime::enter;
 
-/// How many results that were asked for wait to be read. Each may have megabytes.
+/// How many results that were fetched from the hub wait to be read. Each may have megabytes.
 const LOOKED_UP_MAX: usize = 8;
 
 /// What a session's process has of a link of a hub.
@@ -19,9 +19,9 @@ pub struct Remote {
     pub(super) hub: Arc<HubPort>,
     /// The last sighting, with the number of the connection over which it came.
     pub(super) sighted: Mutex<Option<(u64, Sighting)>>,
-    /// How the link stood when that was asked for last.
+    /// How the link stood when the hub was asked last.
     pub(super) stands: Mutex<Option<Arc<Standing>>>,
-    /// What is known of calls that were asked for, until it is read.
+    /// What the hub said of calls that it was asked for, until it is read.
     looked_up: Mutex<Vec<(CallId, Lookup)>>,
 }
 
@@ -30,7 +30,7 @@ impl Remote {
         Self { hub, sighted: Mutex::default(), stands: Mutex::default(), looked_up: Mutex::default() }
     }
 
-    /// Keeps what is known of a call that was asked for, until it is read. Of those that nobody reads, the oldest go.
+    /// Keeps what the hub said of a call, until it is read. If nobody reads them, the oldest are dropped.
     pub(super) fn keep(&self, call: CallId, lookup: Lookup) {
         let mut looked_up = enter(&self.looked_up);
         looked_up.retain(|(of, _)| *of != call);
@@ -39,12 +39,12 @@ impl Remote {
         looked_up.drain(..surplus);
     }
 
-    /// Whether something is known of this call, since it was asked for.
+    /// Whether the hub was asked for this call and its word was not read yet.
     pub(super) fn has(&self, call: CallId) -> bool {
         enter(&self.looked_up).iter().any(|(of, _)| *of == call)
     }
 
-    /// Removes and returns what was told of this call when it was asked for.
+    /// Removes and returns what the hub said of this call.
     pub(super) fn looked_up(&self, call: CallId) -> Option<Lookup> {
         let mut looked_up = enter(&self.looked_up);
         let at = looked_up.iter().position(|(of, _)| *of == call)?;

@@ -26,7 +26,6 @@ use crate::survey::{Survey, Target};
 pub struct Link {
     /// The connection, and what callers may expect of it.
     pub view: SharedPicture,
-    /// The last survey.
     pub survey: watch::Sender<Option<Arc<Survey>>>,
     /// The permit of the link's only connection: taken before a dial, released with the socket.
     pub connection: Arc<Semaphore>,
@@ -39,7 +38,7 @@ pub struct Link {
     addresses: Arc<Addresses>,
     ledger: Arc<SharedLedger>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
-    /// The port of the push listener, if there is one. `None` until that is known.
+    /// The port of the push listener. The inner `None`: there is no listener. The outer `None`: that is not known yet.
     push_port: watch::Sender<Option<Option<u16>>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
@@ -171,7 +170,7 @@ impl Link {
         exchange.wake();
     }
 
-    /// Keeps a survey. `None`: it is not known where the link leads.
+    /// Keeps a survey. `None`: nobody knows yet where the link leads.
     pub fn set_survey(&self, survey: Option<Arc<Survey>>) {
         let found = survey.as_ref().map(|survey| (survey.project.clone(), survey.ambiguous.clone()));
         self.survey.send_replace(survey);

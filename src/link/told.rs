@@ -1,6 +1,6 @@
-//! What a hub tells a session's process of its links: it becomes the state of links without actors.
+//! The state of links without actors: a hub tells a session's process of its links, and this file keeps what it tells.
 //!
-//! If no hub can serve any more, their actors are started here, and they are links like any other.
+//! If no hub can serve any more, the actors of these links are started here. Then they are links like any other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,22 +27,22 @@ use crate::runtime::messages::session::Message;
 use crate::survey::Survey;
 
 impl LinkParts {
-    /// Returns what is had of the link if it is a hub's.
+    /// Returns what this process has of the link, if a hub has the link.
     pub(super) fn remote(&self) -> Option<&Remote> {
         self.remote.as_ref().filter(|remote| remote.hub.is_used())
     }
 
-    /// Returns how a hub's link stood when that was asked for last, with what was seen since.
+    /// Returns how the link stood when its hub was asked last, with what was seen since.
     pub(super) fn stood(&self) -> Option<Arc<Standing>> {
         enter(&self.remote()?.stands).clone()
     }
 
-    /// Takes what the hub sees. Returns whether its tools must be asked for.
+    /// Takes what the hub sees. Returns whether the hub must be asked for the tools.
     fn sighted(&self, connection: u64, sighting: Sighting) -> bool {
         let Some(remote) = self.remote() else { return false };
         {
             let mut last = enter(&remote.sighted);
-            // A successor counts anew.
+            // Another hub counts from the beginning.
             let is_older = |(of, known): &(u64, Sighting)| *of == connection && !sighting.seen.follows(&known.seen);
             let is_same_list = |(_, known): &(u64, Sighting)| {
                 (&known.digest, known.source, known.disk_read)
@@ -67,10 +67,10 @@ impl LinkParts {
         lacks.is_some()
     }
 
-    /// Says where the list comes from that is published.
+    /// Sets where the published list comes from.
     fn list_is_from(&self, Sighting { source, disk_read, .. }: &Sighting) {
         self.tools.published.send_if_modified(|published| {
-            // What the hub before knew is better than nothing.
+            // What the former hub knew is better than nothing.
             let knows_more = *source == Source::None && published.source != Source::None;
             let now = (if knows_more { Source::Stale } else { *source }, *disk_read);
             let changed = (published.source, published.disk_read) != now;
@@ -97,7 +97,7 @@ impl LinkParts {
             other
         });
         let before = Arc::clone(&self.tools.published.borrow().catalogue);
-        // Of other tools than those that were seen it is not known where they come from.
+        // If other tools were seen meanwhile, the source of these is not known.
         let source = if are_seen { sighting.source } else { self.tools.published.borrow().source };
         self.tools.show(source, Some(&ToolListing { tools, revision: None, dropped: unusable }));
         *enter(&self.digest) = digest;
@@ -113,7 +113,8 @@ impl LinkParts {
         self.attached.tell(|| Message::LinkChanged);
     }
 
-    /// Returns the digest of the tools that are seen, if others are known. While the hub knows none, the last ones are kept.
+    /// Returns the digest of the tools that the hub sees, if this process has other ones. While the hub knows no tools,
+    /// the last ones are kept.
     fn lacks_tools(&self) -> Option<String> {
         let sighted = enter(&self.remote()?.sighted).clone();
         let (_, sighting) = sighted.filter(|(_, sighting)| {
@@ -142,7 +143,8 @@ impl LinkParts {
 }
 
 impl Links {
-    /// Uses the links of a hub from here on, until the session embeds. Called before any link to an editor is opened.
+    /// Uses the links of a hub from here on, until the links come to this process. Called before any link to an editor
+    /// is opened.
     pub fn use_hub(&self, hub: Arc<HubPort>) {
         let _ = self.hub.set(hub);
     }
@@ -152,7 +154,7 @@ impl Links {
         self.hub.get().filter(|hub| hub.is_used())
     }
 
-    /// Takes what a hub sees of one of its links. Returns whether the tools must be asked for.
+    /// Takes what a hub sees of one of its links. Returns whether the hub must be asked for the tools.
     pub fn sighted(&self, connection: u64, sighting: Sighting) -> bool {
         let Ok(link) = self.to_project(&sighting.project) else { return false };
         let before = link.link.view.seen();
@@ -171,12 +173,12 @@ impl Links {
         }
     }
 
-    /// Returns the digest of the tools that are seen of this project's link, if others are known.
+    /// Returns the digest of the tools that the hub sees on this project's link, if this process has other ones.
     pub fn lacks_tools(&self, project: &Path) -> Option<String> {
         self.find(project)?.lacks_tools()
     }
 
-    /// Takes the news that no hub serves: until another one does, calls are held.
+    /// Notes that no hub serves the session: until another one does, calls are held.
     pub fn hub_is_away(&self) {
         for link in self.all() {
             if link.remote().is_some() {
@@ -189,7 +191,7 @@ impl Links {
         editors_changed(self.sessions());
     }
 
-    /// Takes the news that a hub has no link to this project, or can open none.
+    /// Notes that a hub has no link to this project, or can open none.
     pub fn gone(&self, project: &Path) {
         let Some(link) = self.find(project) else { return };
         if link.remote().is_none() {
@@ -204,7 +206,7 @@ impl Links {
         editors_changed(self.sessions());
     }
 
-    /// Forgets the links that only an earlier hub had. Done before anything is read of another one.
+    /// Forgets the links that only an earlier hub had. This is done before anything of another hub is read.
     pub fn begin_anew(&self) {
         for link in self.all() {
             let Some(remote) = link.remote() else { continue };
@@ -223,7 +225,7 @@ impl Links {
 
     /// Takes how all links stand.
     pub fn told_standings(&self, mut standings: Standings) {
-        // What was not asked for stays as it was told before.
+        // An answer to a question that was not asked is missing. The former answer is kept.
         if standings.on_disk.is_none() {
             standings.on_disk = enter(&self.standings).as_ref().and_then(|before| before.on_disk.clone());
         }
@@ -245,20 +247,20 @@ impl Links {
         *enter(&self.standings) = Some(Arc::new(standings));
     }
 
-    /// Returns the hub's link that has a record of this call, if that was asked for.
+    /// Returns the hub's link that has a record of this call, if the hub was asked for it.
     pub(super) fn of_remote_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
         let has_it = |link: &Arc<LinkParts>| link.remote().is_some_and(|remote| remote.has(call));
         self.all().into_iter().find(has_it)
     }
 
-    /// Returns how all links stood when that was asked for last; `None` if they are not a hub's.
+    /// Returns how all links stood when the hub was asked last. `None` if no hub has them.
     pub fn standings(&self) -> Option<Arc<Standings>> {
         self.hub()?;
         enter(&self.standings).clone()
     }
 
-    /// Makes the hub's links those of this process. They are served from when the links are served. The router leaves those that the
-    /// session does not mean.
+    /// Makes the hub's links links of this process. Their actors start when the links are served. Links that the
+    /// session does not mean are left by the router.
     pub fn come_here(&self) {
         for link in self.all() {
             if link.place != Place::Nowhere {

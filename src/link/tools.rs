@@ -29,7 +29,7 @@ use crate::survey::Survey;
 /// The published catalogue.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// Where it comes from.
+    /// Where the catalogue comes from.
     pub source: Source,
     /// Whether the catalogue on disk was looked for: no tools come from disk any more.
     pub disk_read: bool,
@@ -37,7 +37,7 @@ pub struct Published {
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<Arc<EditorTool>>>,
-    /// How often the rules of the project changed, on which depends what is listed.
+    /// How often the rules of the project changed: they decide what is listed.
     pub rules: u64,
     /// Entries of the editor's list that are not usable tools, each with its name (or position) and the reason.
     pub unusable: Arc<Vec<(String, String)>>,
@@ -46,7 +46,6 @@ pub struct Published {
 /// The tools of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Tools {
-    /// The published catalogue.
     pub published: watch::Sender<Published>,
     env: Arc<Environment>,
     attached: Attached,
@@ -55,18 +54,18 @@ pub struct Tools {
     listing: Mutex<Option<Arc<ToolListing>>>,
     /// The last surveyed project, with its rules for tools.
     rules: Mutex<Option<(PathBuf, Policy)>>,
-    /// What sessions list that hide some of these tools, each with the whole catalogue.
+    /// The lists of sessions for which some of these tools are hidden, each with the whole catalogue.
     shown: Mutex<Vec<(Arc<Catalogue>, Visible)>>,
     /// The rules that were compared with the live list.
     compared: Mutex<Compared>,
-    /// The configuration of the hub that has the link, with the rules that it told of. It decides by them and by the project's before it
-    /// sends a call, so what is not known here refuses nothing.
+    /// The configuration of the hub that has the link, with the rules that the hub told. The hub decides by its rules
+    /// and by the project's before it sends a call, so a rule that is not known here refuses nothing.
     hub: Mutex<Option<Arc<Config>>>,
     /// What sessions of other processes are told.
     told: Mutex<Option<Arc<messages::Tools>>>,
 }
 
-/// Which rules were compared with the live list, so that each that matches nothing is told once.
+/// Which rules were compared with the live list, so that a rule that matches nothing is told once.
 #[derive(Debug, Default)]
 struct Compared {
     /// The sessions, each with the list and the number of the project's rules.
@@ -199,8 +198,8 @@ impl Tools {
         self.policies(session, project, self.policy_of(project)).refusal(&tool.facts())
     }
 
-    /// Like [`refusal`](Self::refusal), for a call with these arguments: in some of them stand more tools, which the editor would
-    /// call. `dialect`: that of the editor.
+    /// Like [`refusal`](Self::refusal), for a call with these arguments. Some arguments name further tools, which the
+    /// editor would call. `dialect`: the editor's dialect.
     pub fn refusal_of_call(
         &self,
         (tool, arguments): (&mcp::Entry, &RawValue),
@@ -258,7 +257,7 @@ impl Tools {
         let Some(project) = &survey.project else { return false };
         let rules = Some((project.clone(), survey.rules.policy.clone()));
         let before = std::mem::replace(&mut *enter(&self.rules), rules.clone());
-        // Which project it is makes a difference only to rules, and to choices for a project.
+        // The project itself matters only to rules, and to choices for a project.
         let mut own = self.attached.all().into_iter().map(|client| Arc::clone(&client.config));
         let has_choices = self.env.config.policy.has_choices() || own.any(|config| config.policy.has_choices());
         let has_rules = [&before, &rules].into_iter().flatten().any(|(_, policy)| *policy != Policy::default());
@@ -443,7 +442,7 @@ impl Policies<'_> {
         self.each().find_map(|policy| policy.refusal(tool, &asker))
     }
 
-    /// Returns why a tool is refused that a call of this one would call in the editor.
+    /// Returns why a call is refused because of a tool inside its arguments, which the editor would call.
     fn refusal_within(
         &self,
         tool: &mcp::Entry,

@@ -22,7 +22,7 @@ pub(super) struct Absence {
     pub(super) past: Past,
     /// Whether the last survey found signs of an editor.
     pub(super) evidence: bool,
-    /// Whether its files say that it compiles, reloads or starts.
+    /// Whether the editor's files say that it compiles, reloads or starts.
     pub(super) at_work: bool,
     /// Whether the last peer that accepted a connection closed it during the greeting. If so, an accepted connection is not a
     /// sign of an editor.
@@ -46,7 +46,7 @@ pub(super) enum Past {
         /// If so, a process that is gone has announced nothing. If not, the process may have quit later, while nobody was
         /// connected.
         cut_off: bool,
-        /// Whether its process was seen to be gone, and has not been seen alive since.
+        /// Whether the editor's process was seen to be gone, and has not been seen alive since.
         gone: bool,
     },
 }
@@ -61,11 +61,11 @@ pub(super) struct Round {
     answered: bool,
     /// Why a target was refused as the wrong one.
     refusal: Option<Cause>,
-    /// How those targets failed that may be the right editor, which is away only for a moment.
+    /// How those targets failed that may belong to the right editor while it is away for a moment.
     unreached: Unreached,
 }
 
-/// How those targets failed that may be the right editor, from weak to strong.
+/// How those targets failed that may belong to the right editor, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Unreached {
     /// No target failed in this way.
@@ -77,7 +77,7 @@ enum Unreached {
 }
 
 impl Round {
-    /// Starts a round. An offer without targets is treated like one whose targets nobody listens on.
+    /// Starts a round. If an offer has no targets, the round ends as if nobody listened.
     pub(super) fn new(targets: u8) -> Self {
         let unreached = if targets == 0 { Unreached::Absent } else { Unreached::No };
         Self { target: 0, targets, answered: false, refusal: None, unreached }
@@ -88,7 +88,7 @@ impl Round {
         self.target >= self.targets
     }
 
-    /// Records that a patient dial has come to this target. It leaves a target only if that one refuses.
+    /// Records that a patient dial has come to this target. A patient dial leaves a target only if that target refuses.
     pub(super) fn turned_to(mut self, target: u8) -> Self {
         if target != self.target {
             self.unreached = self.unreached.max(Unreached::Absent);
@@ -97,7 +97,8 @@ impl Round {
         self
     }
 
-    /// Records that the target gave no usable connection, and goes to the next one. `dialled`: that was found now.
+    /// Records that the target gave no usable connection, and goes to the next one. `dialled`: the failure was found by
+    /// a dial just now.
     pub(super) fn failed(mut self, failure: ConnectFailure, dialled: bool) -> Self {
         self.answered |= dialled && failure != ConnectFailure::Refused;
         match failure {
@@ -148,8 +149,9 @@ impl Absence {
         }
     }
 
-    /// Returns the cause that people are told. An editor without a package cannot answer, whether it runs or not, and whatever was
-    /// met at a port that nobody named; one that was connected has a package that its files do not name.
+    /// Returns the cause that people are told. An editor without a package cannot answer, whether it runs or not, and
+    /// whatever listens on a port that nobody named. But an editor that was once connected has a package, even if its
+    /// files do not name one.
     fn told_cause(self) -> Cause {
         let unpackaged = self.unpackaged && self.past == Past::NeverConnected;
         match self.cause {
@@ -161,8 +163,8 @@ impl Absence {
         }
     }
 
-    /// Whether the targets are dialled again and again, because the editor may listen at any moment. Only refusal allows that: what
-    /// answers and is of no use is dialled ever more rarely.
+    /// Whether the targets are dialled again and again, because the editor may listen at any moment. That is so only
+    /// while all of them refuse: a target that answers and is of no use is dialled ever more rarely.
     pub(super) fn is_patient(self, round: Round) -> bool {
         self.likely() && !round.answered
     }
@@ -233,8 +235,8 @@ impl Absence {
         self.count_attempt();
     }
 
-    /// Handles a survey during a wait. If the editor has become likely, the wait is shortened, since its length was chosen before
-    /// that.
+    /// Handles a survey during a wait. If the editor has become likely, the wait is shortened, since its length was
+    /// chosen before the editor became likely.
     pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         let before = self.likely();
         self.learn(evidence, out);
@@ -256,7 +258,7 @@ impl Absence {
         }
         if self.cause == Cause::Closed {
             match evidence.editor {
-                // The editor that quit is gone, and its files most likely too. An editor that runs later is another one.
+                // The editor quit, and most likely its files are gone too. An editor that runs later is another one.
                 Sign::Dead | Sign::Unknown => self.past = Past::NeverConnected,
                 Sign::Alive if self.past == Past::NeverConnected => self.cause = Cause::Connecting,
                 Sign::Alive => {}
@@ -281,7 +283,8 @@ impl Absence {
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
-            // Once: what else was found at its port in between is no reason to hope anew.
+            // This happens only once: if something else is found at the editor's port in between, that is no reason to
+            // hope anew.
             if let Past::Connected { recently_lost: true, gone, .. } = &mut self.past
                 && cause.is_gone()
                 && !std::mem::replace(gone, true)

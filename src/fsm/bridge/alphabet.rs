@@ -88,7 +88,7 @@ pub struct Evidence {
     /// Whether the project's files name no package that holdfast speaks to.
     #[serde(default)]
     pub unpackaged: bool,
-    /// Whether the user named a port, so that what is met there says more than the files.
+    /// Whether the user named a port, so that what listens there says more than the files.
     #[serde(default)]
     pub port_named: bool,
 }
@@ -99,7 +99,7 @@ pub struct Evidence {
 pub enum ConnectFailure {
     /// Nothing listens on the port.
     Refused,
-    /// It accepted the connection, and was gone before it was known whose it is.
+    /// The program accepted the connection, and was gone before it was known whose it is.
     Vanished,
     /// The connection was not made in time.
     TimedOut,
@@ -146,14 +146,12 @@ pub enum Event {
     TargetsOffered {
         /// The number of targets, best first.
         count: u8,
-        /// What else the survey saw.
         evidence: Evidence,
     },
     /// Discovery found no editor that may be called.
     NothingOffered {
         /// Why there is none.
         cause: Cause,
-        /// What else the survey saw.
         evidence: Evidence,
     },
     /// A survey no longer finds the port that is dialled or greeted.
@@ -171,7 +169,7 @@ pub enum Event {
         /// The index of the target in the offer.
         target: u8,
         failure: ConnectFailure,
-        /// Whether it was dialled now. False if its failure is known from a moment ago.
+        /// Whether the target was dialled now. False if its failure is known from a moment ago.
         dialled: bool,
     },
     /// All targets of a patient dial refused for a while. It goes on.
@@ -220,14 +218,14 @@ pub enum Effect {
     Dial {
         /// The index of the target in the offer.
         target: u8,
-        /// Whether to dial again and again for a while if nobody listens, this target and the others in their turn: the editor may
-        /// listen at any moment.
+        /// Whether to dial again and again for a while if nobody listens: this target and the others, one after
+        /// another. The editor may listen at any moment.
         patient: bool,
     },
     /// End a patient dial that was only refused so far.
     Hurry,
     Greet,
-    /// Send nothing new on the connection, and feed [`Event::NothingOwed`] when everything is answered that was sent.
+    /// Send nothing new on the connection, and feed [`Event::NothingOwed`] when everything that was sent is answered.
     EndSending,
     /// Close the epoch in the ledger, and then the socket.
     HangUp(Loss),

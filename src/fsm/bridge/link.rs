@@ -1,4 +1,4 @@
-//! A greeted connection: whether it works, and how it ends. What is sent on it and what is owed stands in its exchange.
+//! A greeted connection: whether it works, and how it ends. Its exchange knows what is sent on it and what is owed.
 
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};

@@ -36,8 +36,8 @@ enum Place {
     Stalled(Up),
     /// Connected, and leaving for the reason that the editor gave on the connection.
     Leaving(Link, LeaveReason),
-    /// The project is no longer wanted. Has the reason for leaving that the editor announced, on the connection or by a hint, if
-    /// any.
+    /// The project is no longer wanted. The reason for leaving is here if the editor announced one, on the connection
+    /// or by a hint.
     Parting(Peer, Option<LeaveReason>),
     Draining,
     Stopped,
@@ -167,9 +167,9 @@ impl Bridge {
         match link.unproven {
             // Surveys at once: the files show what happened, and a short reload may already be over.
             None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),
-            // An announced reload takes time, and a listener that is about to close still accepts connections. A connection that
-            // worked but did not last is not dialled again at once either: otherwise two gateways at an editor that takes only
-            // one would displace each other without a pause.
+            // An announced reload takes time, and a listener that is about to close still accepts connections. After a
+            // connection that worked but did not last, nothing is dialled at once either. Otherwise two gateways at an
+            // editor that takes only one connection would displace each other without a pause.
             None => {}
             // The connection never worked. The failed attempts before it still count, so that an editor that crashes again and
             // again is dialled no faster than the backoff allows.

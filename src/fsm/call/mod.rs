@@ -200,7 +200,8 @@ impl Call {
         Outcome::Transition(end)
     }
 
-    /// Returns the end of a call whose last sending did not run: this verdict, unless an earlier sending may have run.
+    /// Returns how a call ends whose last attempt did not run. The verdict is this one, unless an earlier attempt may
+    /// have run.
     fn unless_lost(&self, verdict: Verdict) -> (Verdict, State) {
         match self.loss {
             Some(loss) => (Verdict::OutcomeUnknown(loss), State::Uncertain),

@@ -72,11 +72,8 @@ impl Likelihood {
 
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Session {
-    /// Whether the client acts on `list_changed`.
     pub kind: Kind,
-    /// Where the published catalogue comes from.
     pub source: Source,
-    /// How likely an editor is.
     pub likelihood: Likelihood,
     /// Whether the catalogue on disk is still being read.
     pub disk_awaited: bool,
@@ -120,7 +117,7 @@ pub enum Event {
     Opened(Kind),
     /// The client asked for the tools.
     ListRequested,
-    /// The client called a tool, or asked for resources or prompts: for something that depends on which editor is meant.
+    /// The client called a tool, or asked for resources or prompts. The answer depends on which editor is meant.
     CallRequested,
     /// The client asked to be notified of changes with `subscriptions/listen`.
     ListenRequested {

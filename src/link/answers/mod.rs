@@ -45,7 +45,7 @@ pub struct Answers {
     left: Mutex<Vec<LeftCall>>,
 }
 
-/// An answer that was told to its session, and what of it may have to be recorded.
+/// An answer that was told to its session, with the parts of it that may have to be recorded.
 pub(super) struct Told {
     pub(super) call: CallId,
     pub(super) result: Arc<ToolResult>,
@@ -56,7 +56,7 @@ pub(super) struct Told {
     /// Whether the next process may still learn the outcome.
     pub(super) is_left: bool,
     pub(super) records: Arc<CallFile>,
-    /// The request, if it is to be recorded when its client has the answer.
+    /// The request. `None` if nothing is to be recorded when the client has the answer.
     pub(super) origin: Option<Origin>,
 }
 
@@ -86,7 +86,7 @@ impl Answers {
         operation(&mut enter(&self.logbook))
     }
 
-    /// Tells the session of a call how it ended, and keeps and records what must outlive this.
+    /// Tells the session of a call how it ended. Keeps and records what may be needed after this process.
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.env.events.call_answered(&answer);
         let ended = (answer.verdict, answer.body.as_ref());
@@ -97,7 +97,7 @@ impl Answers {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
-        // One verdict says it itself.
+        // The text of this one verdict says it already.
         if answer.taken_over && answer.verdict != Verdict::OutcomeUnknown(Loss::HubEnded) {
             result = result.with_line(user_text::TAKEN_OVER);
         }
@@ -126,7 +126,7 @@ impl Answers {
             return self.hand_over(settled, kept);
         }
         if kept.is_some() {
-            // Whoever asks for it meanwhile is told that it comes.
+            // A client that asks for the result meanwhile is told that it comes.
             self.ledger.with(|ledger, _| ledger.will_be_kept(call));
         }
         let answers = Arc::clone(self);
@@ -139,7 +139,7 @@ impl Answers {
         });
     }
 
-    /// Returns why an answer is kept, so that it can be fetched by the call's id, if it is.
+    /// Returns why an answer is kept for a client that asks by the call's id. `None` if it is not kept.
     fn kept(&self, settled: &Settled, logged: bool) -> Option<Keep> {
         let Settled { asked: Asked { key, form, .. }, verdict, answer, .. } = settled;
         if *verdict == Verdict::StillRunning || answer.is_err() {
@@ -149,8 +149,8 @@ impl Answers {
         if *form != AnswerForm::ToolResult {
             return is_hub.then_some(Keep::Written);
         }
-        // A client over HTTP that did not get its answer asks for it, and so does the client of a call of an earlier gateway, if it
-        // comes back at all. The client of a session that ends may be gone.
+        // A client over HTTP that did not get its answer asks for it. So does the client of a call of an earlier
+        // gateway, if that client comes back. The client of a session that ends may be gone.
         let is_ending = || self.attached.get(key.session).is_none_or(|client| client.is_ending());
         match key.session {
             session if session.is_post() => Some(Keep::Written),
@@ -159,8 +159,8 @@ impl Answers {
         }
     }
 
-    /// Whether the result is kept or recorded, and its client does not take it as it is: then what it does not take is written to a file
-    /// before.
+    /// Whether a result must be written to a file before it is told. That is so if the result is kept or recorded, and
+    /// its client does not take all of it.
     fn is_shelved_first(&self, settled: &Settled, kept: Option<Keep>) -> bool {
         let (Ok(result), Asked { profile, form, .. }) = (&settled.answer, &settled.asked) else { return false };
         let is_recorded = || self.env.records.as_ref().is_some_and(|records| records.is_sent(settled.call));
@@ -170,7 +170,8 @@ impl Answers {
             && (mcp::is_for_a_file(result, profile, RESULT_INLINE_MAX_BYTES) || !mcp::fits(result, profile))
     }
 
-    /// Returns a result as it is kept and recorded: as its client takes it. Whoever fetches it gets it as he takes it.
+    /// Returns a result in the form in which it is kept and recorded: as its client takes it. Another client that
+    /// fetches it gets it in its own form.
     async fn shelved(
         &self,
         call: CallId,
@@ -198,14 +199,14 @@ impl Answers {
         }
         let mut records = self.env.call_records().filter(|records| records.is_sent(call));
         if let Some(records) = records.take_if(|_| is_text) {
-            // A client that comes back reads the resource again, which runs nothing twice that counts.
+            // A client that comes back reads the resource again. To read it twice does no harm.
             records.dropped(call);
         }
-        // The session of a hub says itself when its client has the answer, and until then may ask for it again. A client over
-        // stdin and stdout cannot: once the answer is written, its record has no use.
+        // The session of a hub says itself when its client has the answer, and may ask for the answer again until then.
+        // A client over stdin and stdout cannot say so: once the answer is written, its record has no use.
         let own = client.as_ref().filter(|_| self.env.records.is_none());
         let origin = own.and_then(|client| client.origin_of(key));
-        // What is not known at the end of this process can still be learned by the next one.
+        // If the outcome is unknown at the end of this process, the next process may still learn it.
         let is_left = unknown && self.env.records.is_none() && self.env.is_draining();
         if let Some(records) = records.filter(|_| !is_left && (origin.is_none() || runs_on)) {
             records.answered(call, &result.stored(), (runs_on, unknown));
@@ -262,7 +263,7 @@ impl Answers {
         let Told { call, result, profile, project, runs_on, unknown, records, origin: Some(origin), .. } = told else {
             return;
         };
-        // An answer that cannot be written reaches nobody.
+        // If an answer cannot be written, no client has it.
         if client.outbox.is_broken()
             || timeout(STDOUT_SLOW, client.outbox.flushed()).await.is_err()
             || client.outbox.is_broken()
@@ -292,7 +293,7 @@ impl Answers {
 
     /// Remembers that a call ended without an answer to its client.
     pub(super) fn noted(&self, call: (CallId, &str), project: Option<&Path>, verdict: Verdict) {
-        // What a call answered late was remembered when the answer came.
+        // If the call was answered late, it was remembered when the answer came.
         if verdict == Verdict::Cancelled {
             self.note_compile(call, project, (verdict, None));
         }
@@ -321,7 +322,8 @@ impl Answers {
         left.truncate(FINISHED_CALLS_MAX);
     }
 
-    /// Returns what the client of this call is told of calls that earlier gateways did not answer, once.
+    /// Returns what the client of this call must be told about calls that earlier gateways did not answer. It is told
+    /// once.
     fn tell_left(&self, answer: &Answer) -> Option<String> {
         let mut left = enter(&self.left);
         if left.is_empty() || answer.form != AnswerForm::ToolResult {
@@ -364,8 +366,8 @@ impl Answers {
         });
     }
 
-    /// Returns the text of a verdict. If no editor was called because another program was met in its place, or because of a
-    /// problem with the project, the text says that too.
+    /// Returns the text of a verdict. The text also says if another program was met in the editor's place, or if the
+    /// project has a problem.
     fn told_verdict(&self, answer: &Answer) -> String {
         let Verdict::NotExecuted(cause) = answer.verdict else { return user_text::verdict(answer, None, None) };
         let survey = self.link.survey_now();

@@ -66,11 +66,9 @@ pub struct CallsNow {
 /// How a link stands: the answer to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Standing {
-    /// Its project.
     pub project: PathBuf,
-    /// What was seen of it then.
+    /// What was seen of the link then.
     pub seen: Seen,
-    /// How it stands, for people.
     pub status: LinkStatus,
     /// All calls on record, the newest first, if they were asked for.
     #[serde(default)]
@@ -81,7 +79,7 @@ pub struct Standing {
     /// How many calls were taken over from earlier gateways.
     #[serde(default)]
     pub recovered: u64,
-    /// How many clients are on it.
+    /// How many clients are on the link.
     #[serde(default)]
     pub clients: usize,
 }
@@ -89,7 +87,6 @@ pub struct Standing {
 /// How all links of a hub stand.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Standings {
-    /// The links.
     pub links: Vec<Standing>,
     /// What is known of the hub itself, as `holdfast_status` shows it.
     #[serde(default)]
@@ -100,7 +97,7 @@ pub struct Standings {
     /// What is wrong with the hub itself.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// For each other session that may use several editors, their projects.
+    /// For each other session that may use several editors, the projects of these editors.
     #[serde(default)]
     pub choices: Vec<Vec<PathBuf>>,
     /// What is known of the call that was asked for, with the project of its link.
