@@ -144,7 +144,7 @@ impl DiscoveryActor {
         if state.watch.as_ref().is_some_and(|(watched, _)| *watched == project) {
             return;
         }
-        // The files of every dialect: a package may be installed while we look.
+        // The files of every dialect are watched: a package may be installed meanwhile.
         let named = self.of.env.config.dialects.iter().flat_map(|dialect| dialect.project_files());
         let paths = named.map(|file| file.path).chain([PROJECT_FILE]);
         let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();

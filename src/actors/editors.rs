@@ -23,7 +23,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::storage::catalogue_file::{self, Head};
 use crate::telemetry::view::{Call, Editor, Status};
 
-/// Answers `holdfast_editors`. `not_listed`: the tools that the client's limit keeps out of its list.
+/// Answers `holdfast_editors`. `not_listed`: the tools that do not fit into the client's limit.
 pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
     let (seat, own, links, env) = (seat.clone(), seat.tools(), seat.links.clone(), Arc::clone(&seat.env));
     let answer = move |on_disk| {
@@ -33,7 +33,7 @@ pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope
         }
         own.answer(asked, of_value(&told));
     };
-    // Of a hub's links, the hub has told which folders there are.
+    // If a hub has the links, it has told which folders there are.
     if let Some(standings) = links.standings() {
         return answer(standings.on_disk.clone().unwrap_or_default());
     }
@@ -81,7 +81,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
             "name": name,
             "project": project.map(|project| clean(&project.display().to_string())),
             "package": status.package,
-            // Of an editor that cannot be called, the machine's state says nothing to anybody.
+            // If an editor cannot be called, its machine's state says nothing to anybody.
             "state": away(link).map_or(view.state, <&str>::from),
             "ready": view.availability == Availability::Open,
             "why": view.availability.cause().map(<&str>::from),
@@ -111,14 +111,14 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     closed.sort_by_key(|(name, _)| *name);
     let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
     let mut editors = only(running);
-    // The editor at a port that the user named has no name while its project is not known. No call need name it.
+    // An editor at a port that the user named has no name while its project is not known. No call needs to name it.
     let at_port = seat.links.all().into_iter().filter(|link| *link.place() == Place::Port(None));
     let is_own = *route == Route::Port(None);
     editors.extend(at_port.filter(|_| is_own).map(|link| of_running(&link, None, true, true)));
     json!({"editors": editors, "closed": only(closed), "argument": EDITOR_ARGUMENT})
 }
 
-/// The projects of each session that may use several editors. Such a session is on a link of its own.
+/// Returns the projects of each session that may use several editors. Such a session is on a link of its own.
 pub(super) fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
     let links = seat.links.all();
     let nowhere = links.iter().filter(|link| *link.place() == Place::Nowhere);
@@ -138,13 +138,14 @@ pub(super) fn usable(seat: &Seat, scope: &Scope) -> Vec<(String, Port)> {
     named.filter_map(|(name, known)| Some((name, seat.links.find(&known.project)?))).collect()
 }
 
-/// Returns the content of a session's run record. If it may use several editors now, it tells of them all.
+/// Returns the content of a session's run record. If the session may use several editors now, the record tells of them
+/// all.
 pub fn snapshot(seat: &Seat) -> Value {
     let own = seat.tools();
     let mut snapshot = own.snapshot();
     let of_others = !seat.links.is_for_one();
     let heading = seat.client.meant(|meant| meant.heading(|| seat.links.running(), of_others));
-    // The session of another process says itself what it has a choice of.
+    // The session of another process has told its choice.
     let choice = seat.client.choice();
     let scope = match (&heading.route, seat.client.speaks_port) {
         (Route::Among(_), false) => Some(heading.scope.clone()),
@@ -175,14 +176,14 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
     let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
-    // What the rules hide in each project never comes into the union, so the link of the union cannot tell of it. What that link
-    // hides itself belongs to no single editor.
+    // Tools that the rules of a project hide never come into the union, so the link of the union cannot tell of them.
+    // Tools that this link hides itself belong to no single editor.
     let nowhere = seat.links.nowhere_of(&seat.client);
     let of_each = open.into_iter().map(|(name, link)| (Some(name), link.visible(seat.client.id)));
     let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();
     let mut status = own.status();
     status.tools.hidden = of_hidden(&visible);
-    // The link without a project has no editor: what it says of one is untrue while editors are open.
+    // The link without a project has no editor. While editors are open, its words about an editor are untrue.
     if let Some(Editor { tone, ready, state, why, .. }) = of_all {
         status.editor = Editor { tone, ready, state, why, ..status.editor };
     }
@@ -192,8 +193,8 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
     status
 }
 
-/// Returns the answer of `holdfast_calls` for a session that may use several editors, if the call names none: the calls to all of
-/// them, and those that no editor got.
+/// Returns the answer of `holdfast_calls` for a session that may use several editors, if the call names none: the calls
+/// to all editors, and the calls that no editor got.
 pub fn calls(
     seat: &Seat,
     scope: &Scope,

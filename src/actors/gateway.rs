@@ -138,10 +138,10 @@ fn child<A: Actor<Arguments = ()>>(
 fn of_link(link: &Arc<LinkParts>, spawn: &impl Spawn) -> [ChildSpec; 4] {
     let (with, to) = ((spawn, &*link.env), &link.addresses);
     let [registry, discovery, bridge, push, settled] = [(); 5].map(|()| Arc::clone(link));
-    // Runs before a successor may dial: claimed calls may have run, the others are held again.
+    // This runs before a successor may dial. Claimed calls may have run, and the others are held again.
     let settle = move || settled.let_go(if settled.env.is_draining() { Loss::Shutdown } else { Loss::Gateway });
     [
-        // First, because the others cast to the registry as soon as they start.
+        // The registry is first, because the others cast to it as soon as they start.
         child("registry", with, &to.registry, move |tasks| RegistryActor { of: Arc::clone(&registry), tasks }, || {}),
         child(
             "discovery",
@@ -155,7 +155,8 @@ fn of_link(link: &Arc<LinkParts>, spawn: &impl Spawn) -> [ChildSpec; 4] {
     ]
 }
 
-/// The actor of a session, or the port in its place, which is shown as one.
+/// Returns the actor of a session. For the session of another process it is the port actor, which is shown as a session
+/// too.
 fn of_session(seat: Seat, spawn: &impl Spawn) -> ChildSpec {
     let (env, slot, settled) = (Arc::clone(&seat.env), seat.client.actor.clone(), seat.clone());
     let (with, settle) = ((spawn, &*env), move || settle_session(&settled));
@@ -190,7 +191,7 @@ fn settle_session(seat: &Seat) {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// By request.
+    /// Somebody asked for the end.
     Stopped,
     /// The session's supervisor gave up too often, which is our bug. If the process has one session, it exits with 70.
     Exhausted,
@@ -203,7 +204,7 @@ pub struct Tree<S> {
     name: &'static str,
     unit: Arc<Unit>,
     restarts: Restarts,
-    /// The link, if it is that of a link.
+    /// The link. `None` for another tree.
     link: Option<Arc<LinkParts>>,
 }
 
@@ -222,7 +223,7 @@ impl<S: Spawn> Tree<S> {
     pub fn of_attachment(seat: &Arc<HubSeat>, spawn: S) -> Self {
         let (seated, settled) = (Arc::clone(seat), Arc::clone(seat));
         let make = move |tasks| AttachmentActor { seat: Arc::clone(&seated), tasks };
-        // What the session said stays open, and the successor tells it to the hub again.
+        // The open calls of the session stay open, and the successor gives them to the hub again.
         let child = child("attachment", (&spawn, &seat.env), &seat.actor, make, move || settled.port.detach());
         Self::of_one(Arc::clone(&seat.env), child, spawn)
     }
@@ -232,8 +233,8 @@ impl<S: Spawn> Tree<S> {
         Self { env, spawn, name: "gateway", unit, restarts: Restarts::of_session(), link: None }
     }
 
-    /// Runs the tree until `stop` is true. When its supervisor gives up, the tree is built again after a wait ([`REBUILD_DELAYS`]);
-    /// for a session at most as often as there are waits.
+    /// Runs the tree until `stop` is true. When its supervisor gives up, the tree is built again after a wait
+    /// ([`REBUILD_DELAYS`]). A session is built again at most once for each of these waits.
     pub async fn run(self, mut stop: watch::Receiver<bool>) -> Ended {
         let mut rests: VecDeque<Instant> = VecDeque::new();
         while !self.life(&mut stop).await {
@@ -274,13 +275,13 @@ impl<S: Spawn> Tree<S> {
                 link.addresses.bridge.cast(bridge::Message::Told(Event::StopRequested));
             }
             root.stop(None);
-            // Longer than the supervisor itself waits for each of its children.
+            // This is longer than the supervisor itself waits for each of its children.
             if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
                 root.kill();
                 task.abort();
             }
         } else {
-            // A supervisor that gave up has already stopped its children; one that failed could not.
+            // A supervisor that gave up has already stopped its children. A supervisor that failed could not.
             self.unit.stop().await;
         }
         told

@@ -62,7 +62,7 @@ impl GatewayTools {
                 self.answer(asked, told);
             }
             Ok(GatewayCall::Result { call }) => self.result(asked, call),
-            // The session answers it itself: only the session knows them all.
+            // Only the session knows all editors, so it answers this call itself.
             Ok(GatewayCall::Editors) => {
                 let text =
                     "holdfast_editors: not executed: it names no editor. Call it again without `holdfast_editor`.";
@@ -82,7 +82,6 @@ impl GatewayTools {
         self.answer_of(asked, result, self.env.next_call_id());
     }
 
-    /// Answers with a result that belongs to this call.
     fn answer_of(&self, asked: Asked, result: ToolResult, call: CallId) {
         let project = self.link.seen().wanted.project().map(Path::to_path_buf);
         self.client.own(&self.env, asked, result, (call, project));
@@ -179,7 +178,6 @@ impl GatewayTools {
         view::Calls { open_count, open: of(open), recent: of(recent) }
     }
 
-    /// Returns what the machines of the link and of the session did recently.
     fn timelines(&self) -> Vec<Timeline> {
         let is_of_session = |timeline: &Timeline| timeline.machine == crate::fsm::session::Session::NAME;
         let mut timelines = self.links.of(&self.client).timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX);
@@ -205,9 +203,9 @@ impl GatewayTools {
     fn problems(&self, link: &LinkPicture, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
         let catalogue = self.link.visible(self.client.id).catalogue;
-        // Several editors to choose from are no problem.
+        // A choice of several editors is no problem.
         let is_union = !catalogue.editors().is_empty();
-        // A cause that only the user can remove is one, also if the project's files have no other.
+        // A cause that only the user can remove is a problem, if the project's files have no other problem.
         let cause = link.availability.cause().filter(|cause| of_project.is_empty() && cause.needs_the_user());
         let named = cause.filter(|_| !is_union);
         let named = named.map(|cause| {
@@ -215,7 +213,7 @@ impl GatewayTools {
             explained.unwrap_or_else(|| format!("Unity cannot be reached: {}.", user_text::cause(cause)))
         });
         let client = self.client.handshake().profile.client;
-        // A union keeps to the limit by itself.
+        // A union keeps within the limit by itself.
         let too_many = user_text::too_many_tools(&client, catalogue.listed()).filter(|_| !is_union);
         self.client
             .config
@@ -277,7 +275,7 @@ impl GatewayTools {
                         let hopeless =
                             matches!(state.availability, Availability::Absent(cause) if cause.needs_the_user());
                         let most = if hopeless { HOPELESS_LOOK } else { WAIT_READY_MAX };
-                        // Elapsed: no survey has found that the user did what is needed.
+                        // The time is over, and no survey found that the user did what is needed.
                         if !matches!(tokio::time::timeout(most, changes.changed()).await, Ok(Ok(()))) {
                             return;
                         }
@@ -391,8 +389,9 @@ fn of_outage(outage: &Outage) -> view::Outage {
     }
 }
 
-/// Returns how many tools are hidden from the client, and the first of them with the reasons. `of` has what the client sees of each
-/// editor, with the editor's name if there are several. The first tools of each editor come before the next ones of any.
+/// Returns how many tools are hidden from the client, and names the first of them with the reasons. `of`: what the
+/// client sees of each editor, with the editor's name if there are several. Editors take turns, so that the first tools
+/// of each editor are named.
 pub(super) fn of_hidden(of: &[(Option<String>, Visible)]) -> view::Hidden {
     let each = of
         .iter()

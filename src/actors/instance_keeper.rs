@@ -127,7 +127,7 @@ async fn claimed(
     }
 }
 
-/// When the record was written last, and whether it cannot be any more.
+/// When the record was written last, and whether it can still be written.
 struct Renewed {
     at: Instant,
     fails: bool,
@@ -138,7 +138,7 @@ impl Renewed {
         Self { at: Instant::now(), fails: false }
     }
 
-    /// Remembers whether the record could be written, and says so: in the log once.
+    /// Remembers whether the record could be written. A failure is logged once.
     fn note(&mut self, env: &Environment, written: &io::Result<()>) {
         let fails = std::mem::replace(&mut self.fails, written.is_err());
         let problem = match written {
@@ -189,7 +189,7 @@ async fn renew(seat: Seat, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
         let snapshot = editors::snapshot(&seat).to_string();
         let written = record.write(&seen.env.host, snapshot.into_bytes()).await;
         renewed.note(&seen.env, &written);
-        // After the first record, so that reaping old records does not delay it.
+        // Old records are removed only after the first record is written, so that they do not delay it.
         if !std::mem::replace(&mut reaped, true)
             && let Some(state) = seen.env.config.state_dir.clone()
         {

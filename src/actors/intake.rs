@@ -1,5 +1,5 @@
-//! Takes the calls that a session's client makes: those that an earlier gateway had are looked up, package tools are answered, and the
-//! others go to the link of their editor.
+//! Takes the calls that a session's client makes. Calls that an earlier gateway had are looked up, package tools are
+//! answered here, and all other calls go to the link of their editor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,21 +24,18 @@ use crate::protocol::policy::Grounds;
 use crate::runtime::supervisor::Tasks;
 use crate::telemetry::events::TOO_MANY_REQUESTS;
 
-/// A call, or something else that depends on an editor, that the client requested and that is not in a ledger yet.
+/// A request whose answer depends on an editor, mostly a call. It is not in a ledger yet.
 pub struct NewRequest<T = CallTool> {
-    /// The request.
     pub asked: Asked,
-    /// The request, and which part has it.
     pub hold: Hold,
     /// The request's id, as the client wrote it.
     pub id: RequestId,
     /// The requester, for a request of the stateless era.
     pub requester: Option<Arc<Requester>>,
-    /// What is requested.
     pub call: T,
     /// When the call began to wait for a link; `None` if it did not wait.
     pub since: Option<Instant>,
-    /// Whether it was asked how a hub's links stand, since the request came.
+    /// Whether a hub was asked how its links stand, since the request came.
     pub has_asked: bool,
 }
 
@@ -56,7 +53,7 @@ pub fn accept(seat: &Seat, tasks: &Tasks, here: &Port, new: NewRequest, turned_d
         waited += before;
     }
     let mut may_have_run = false;
-    // To read a resource runs nothing twice that counts: such a request is handled like a new one.
+    // To read a resource twice does no harm, so such a request is handled like a new one.
     if let (AnswerForm::ToolResult, Some((true, _)), Some(origin)) = (&asked.form, brought, seat.client.origin_of(key))
     {
         // The call may be on record with the link to another project than the one that is meant now.
@@ -81,8 +78,7 @@ pub fn accept(seat: &Seat, tasks: &Tasks, here: &Port, new: NewRequest, turned_d
     }
     let published = here.published();
     let listed = published.catalogue.find(&call.name);
-    // "Unknown tool" is answered only if the live list of the editor that would run the call lacks the tool; otherwise the call
-    // waits.
+    // "Unknown tool" is answered only if the live list of the right editor lacks the tool. Otherwise the call waits.
     let unknown = published.source == Source::Live && listed.is_none() && here.seen().leads_to_the_wanted;
     if unknown && is_here && refused.is_none() {
         let error = published.catalogue.unknown_tool(&call.name, profile.audience);
@@ -134,8 +130,8 @@ fn client_of(seat: &Seat) -> Option<Arc<ClientInfo>> {
     (seat.client.id != SessionId::STDIO).then(requester)
 }
 
-/// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there is none, or
-/// if the live tool list does not name it.
+/// Returns the package tool of this name, which the package's own server answered without the editor. `None` if there
+/// is no such tool, or if the live tool list does not name it.
 fn package_tool(here: &Port, name: &str) -> Option<PackageTool> {
     let published = here.published();
     match published.catalogue.find(name) {

@@ -1,4 +1,4 @@
-//! The port actor: serves the session of another process, which says calls over the port of this hub.
+//! The port actor: serves the session of another process, which makes its calls over the port of this hub.
 //!
 //! *Owns* nothing: a call goes to its link, whose ledger keeps it. *Receives* what the session says. *Sends* calls to the links, and
 //! tells the session what is seen of them. *Dies* only of our own bugs: its supervisor then answers the requests that did not become
@@ -71,7 +71,7 @@ impl Actor for PortActor {
                 let there = self.seat.links.get(link).unwrap_or_else(|| self.seat.link());
                 package_tools::run(&self.seat.tools_on(&there), &self.tasks, asked, tool, &arguments);
             }
-            // What concerns a session's own lists and roots: the session has them.
+            // These concern the lists and roots of a session. The session itself has them.
             Message::Delivered(Delivered::Response { .. }, _)
             | Message::LinkChanged
             | Message::CatalogueChanged
@@ -140,7 +140,7 @@ impl PortActor {
                     self.seat.links.find(&of.project).inspect(|link| link.refuse_held_of(client.id));
                 }
             }
-            // Of a newer session.
+            // A session of a newer version sent this.
             _ => {}
         }
     }
@@ -162,12 +162,12 @@ impl PortActor {
         let profile = ClientProfile { whole, ..profile };
         let requester = client.map(|client| Arc::new(Requester { client: info(client), profile }));
         let form = reads.map_or(AnswerForm::ToolResult, |uri| AnswerForm::ResourceText(uri.into()));
-        // The session has the client's token.
+        // Only the session has the client's token.
         let progress_token = progress.then(|| RawValue::from_string(id.as_json().to_owned()).ok()).flatten();
         let trace = trace.and_then(|trace| TraceContext::read(&trace));
         let call = CallTool { name: tool, arguments, progress_token, trace, editor: None };
         let asked = Asked { key, profile, form };
-        // Of a call that an earlier hub had, the session said so when it came.
+        // If an earlier hub had the call, the session said so when it came.
         let waited = Some(Duration::from_millis(waited_ms)).filter(|_| self.seat.client.brought(key).is_none());
         let since = waited.and_then(|waited| Instant::now().checked_sub(waited));
         let new = NewRequest { asked, hold, id, requester, call, since, has_asked: true };
@@ -198,7 +198,7 @@ impl PortActor {
         let (links, looked_up) = self.seat.links.stand(ask);
         let own = self.seat.client.choice();
         let mut choices = super::editors::choices(&self.seat);
-        // One of them is its own, which the session knows.
+        // One of these choices is the asking session's own, which it knows.
         if let Some(nth) = choices.iter().position(|choice| *choice == own && !own.is_empty()) {
             choices.remove(nth);
         }
@@ -250,7 +250,8 @@ fn info(opened: Opened) -> ClientInfo {
     ClientInfo { name: opened.name, version: opened.release, ..ClientInfo::default() }
 }
 
-/// Tells the session what is seen of each link, from here on. What changes while the session does not read is told once.
+/// Tells the session, from here on, what is seen of each link. Changes that come while the session does not read are
+/// told once.
 async fn tell_links(seat: Seat, tasks: Tasks) {
     let mut openings = seat.links.openings();
     let mut told: BTreeMap<PathBuf, Port> = BTreeMap::new();
@@ -299,7 +300,7 @@ async fn tell_link(seat: Seat, link: Port) {
                 return;
             }
             if !is_queued {
-                // Too much waited for the session. What is seen now is told.
+                // Too much waited for the session. The next round tells what is seen then.
                 continue;
             }
             last = now;

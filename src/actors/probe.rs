@@ -14,9 +14,9 @@ use crate::protocol::ids::CallId;
 use crate::runtime::messages::bridge;
 use crate::runtime::supervisor::Tasks;
 
-/// Starts a probe. The probe sends `ProbeEnded` to the bridge when the outcome is known, when the editor's process has ended
-/// without a result, or when the ledger no longer looks for the outcome (the ledger limits the time). Sends it at once if the
-/// call's project is not known. Does nothing if `recovery` is not a result file.
+/// Starts a probe. It sends `ProbeEnded` to the bridge when the outcome is known, or when the editor's process has
+/// ended without a result. It also sends it when the ledger no longer looks for the outcome: the ledger limits the
+/// time. If the call's project is not known, it sends it at once. Does nothing if `recovery` is not a result file.
 pub fn start(
     link: &Link,
     host: &Arc<dyn Host>,
@@ -27,7 +27,7 @@ pub fn start(
 ) {
     let Recovery::ResultFile { path, busy_files, quiet } = &recovery else { return };
     let (path, busy_files, quiet) = (path.clone(), *busy_files, *quiet);
-    // The project of the editor that the call was sent to, even if another project was found since.
+    // This is the editor that the call was sent to, even if another project was found since.
     let target = link.view.borrow().target.clone();
     let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {

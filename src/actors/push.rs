@@ -146,7 +146,7 @@ impl PushActor {
         self.tasks.spawn(async move {
             loop {
                 let Ok((socket, _)) = listener.accept().await else {
-                    // Most likely out of descriptors: do not spin.
+                    // Most likely no descriptor is free. Without a pause this loop would spin.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
@@ -166,8 +166,8 @@ impl PushActor {
     }
 }
 
-/// Returns how many messages are missing between the sequence numbers `last` and `now`. `last` is 0 before the first message:
-/// then nothing counts as missing. An editor that was restarted begins with 1.
+/// Returns how many messages are missing between the sequence numbers `last` and `now`. `last` is 0 before the first
+/// message, and then nothing counts as missing. An editor that was restarted begins with 1.
 fn missing(last: u64, now: u64) -> u64 {
     match now.checked_sub(last) {
         _ if last == 0 || now <= 1 => 0,

@@ -78,7 +78,7 @@ impl Actor for RegistryActor {
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            // After the effects of the machine, the place of the list is free.
+            // The place of the list is free only after the effects of the machine.
             Message::ListReceived(epoch, listing) => {
                 let published = self.received(state, epoch, &listing);
                 self.of.link.list_is_over(epoch, published);
@@ -112,7 +112,7 @@ impl RegistryActor {
         known && self.of.link.wanted().may_be(target.project.as_deref())
     }
 
-    /// Publishes a list. Returns false if it is not of the editor that is wanted.
+    /// Publishes a list. Returns false if the list is not from the wanted editor.
     fn received(&self, state: &mut State, epoch: Epoch, listing: &ToolListing) -> bool {
         if !self.is_current(state, epoch) {
             return false;
@@ -135,7 +135,8 @@ impl RegistryActor {
         if before.is_some_and(|before| before != project) {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
-            // The project was left and is wanted again before its editor was disconnected, so no other `LinkReady` follows.
+            // The project was left and wanted again before its editor was disconnected, so no other `LinkReady`
+            // follows.
             let epoch = self.of.link.view.borrow().epoch;
             if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);

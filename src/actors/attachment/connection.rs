@@ -68,10 +68,10 @@ pub(super) async fn run(
                     Line::Whole(line) => from_hub(&seat, (nth, &answers), &line),
                     Line::TooLong { id, .. } => unreadable(&seat, id),
                 };
-                // What it answered is asked again over the next connection.
+                // The question is asked again over the next connection.
                 let Ok(answered) = answered else { return };
                 if let Some((number, delivery)) = answered {
-                    // If that queue is full, or the one to the hub, the hub keeps the record for a while.
+                    // If one of these two queues is full, the hub keeps the record for a while.
                     if matches!(delivery, Delivery::Queued) && seat.client.has_all() {
                         let _ = answers.try_send(delivered(number));
                     } else {
@@ -79,7 +79,7 @@ pub(super) async fn run(
                     }
                 }
             }
-            // While the client does not read, the hub is not read either, unless it is asked something.
+            // While the client does not read, the hub is read only if it was asked something.
             tokio::select! {
                 () = seat.client.outbox.room() => {}
                 () = seat.port.asks() => {}
@@ -134,7 +134,7 @@ async fn attach(seat: &HubSeat, met: &mut Option<Peer>) -> Result<Attached, NoAt
         return Err(NoAttachment::Unusable("the session's rules are longer than a hub takes".to_owned()));
     }
     line.push(b'\n');
-    // A hub that ends while it is spoken to has ended: there is none.
+    // The hub ended during the conversation: there is no hub.
     writer.write_all(&line).await.map_err(|_| NoAttachment::NoHub)?;
     let mut decoder = LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES);
     let mut buffer = vec![0; 4096];
@@ -186,7 +186,8 @@ fn delivered(number: u64) -> String {
     jsonrpc::notification(hub::DELIVERED, Some(&format!(r#"{{"request":{number}}}"#)))
 }
 
-/// Tells the hub of answers that had to wait, once they are written to the client. Until then this process may be killed with them.
+/// Tells the hub of answers that had to wait, once they are written to the client. Until then this process may be
+/// killed, and the answers with it.
 async fn deliver_later(seat: &HubSeat, mut passed: mpsc::Receiver<(u64, Delivery)>, hub: mpsc::Sender<String>) {
     while let Some((number, delivery)) = passed.recv().await {
         if let Delivery::Later(queued) = delivery {
@@ -201,10 +202,10 @@ async fn deliver_later(seat: &HubSeat, mut passed: mpsc::Receiver<(u64, Delivery
     std::future::pending::<()>().await;
 }
 
-/// A line that cannot be read, and of which it is not known what it answers.
+/// A line that cannot be read. Nobody knows what it answers.
 struct Unreadable;
 
-/// What became of a line: the number of the call that it answers, if it answers one.
+/// The outcome of a line: the number of the call that it answers, if it answers one.
 type Handled = Result<Option<(u64, Delivery)>, Unreadable>;
 
 fn from_hub(seat: &Arc<HubSeat>, by: (u64, &mpsc::Sender<String>), line: &[u8]) -> Handled {
@@ -299,7 +300,7 @@ fn answer(seat: &HubSeat, answered: Answered) -> Delivery {
     let (call, verdict, answer, project, unrun) = match outcome {
         Ok((settled, stored)) => {
             let result = ToolResult::from_stored(stored.get());
-            // It was a package tool, which the hub answers without the editor.
+            // The call was for a package tool, which the hub answers without the editor.
             let by_result = if result.is_error { Verdict::ToolError } else { Verdict::Ok };
             let verdict = settled.verdict.unwrap_or(by_result);
             (settled.call, verdict, Ok(Arc::new(result)), settled.project, settled.unrun)
@@ -322,7 +323,7 @@ fn progress(seat: &HubSeat, news: &Progress) {
     }
 }
 
-/// Asks how the links stand, since one has no editor: a call that names it is told why.
+/// Asks how the links stand, because one link has no editor. A call that names this editor is told why.
 fn explain(seat: &Arc<HubSeat>) {
     if seat.explaining.swap(true, Ordering::Relaxed) {
         return;
@@ -334,7 +335,7 @@ fn explain(seat: &Arc<HubSeat>) {
     });
 }
 
-/// Asks for the tools of this project's link, until they are those that were seen.
+/// Asks for the tools of this project's link, until they are the tools of the last sighting.
 fn list(seat: &Arc<HubSeat>, project: PathBuf) {
     {
         let mut listing = enter(&seat.listing);
@@ -345,7 +346,8 @@ fn list(seat: &Arc<HubSeat>, project: PathBuf) {
     }
     let seat = Arc::clone(seat);
     Arc::clone(&seat.env).health.spawn("list", async move {
-        // Told of others than were seen: what is seen of them is on its way, or nothing is, and then the next sighting asks again.
+        // The digest that was asked for last, and how often. If the hub tells other tools than were seen, the next
+        // sighting is on its way, or will ask again.
         let mut last = (String::new(), 0);
         loop {
             let seen = {
@@ -364,7 +366,7 @@ fn list(seat: &Arc<HubSeat>, project: PathBuf) {
                 last = (seen, 1);
             }
             let Ok(told) = seat.port.ask(messages::TOOLS, &Of { project: project.clone() }).await else {
-                // The links are here.
+                // The links are in this process.
                 return;
             };
             if let Some(tools) = told.ok().and_then(|json| serde_json::from_str(json.get()).ok()) {

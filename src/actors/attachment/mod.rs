@@ -1,8 +1,8 @@
 //! The attachment actor: the shell around [`fsm::attachment`](crate::fsm::attachment). It keeps a session attached to a hub.
 //!
-//! *Owns* the connection to the hub. What the session said to it stays in the [`HubPort`](crate::link::HubPort), which outlives this
-//! actor. *Receives* what became of the connection. *Sends* the hub's answers to the outbox, and what it tells of its links to them.
-//! *Dies* only of our own bugs: its successor connects again.
+//! *Owns* the connection to the hub. The [`HubPort`](crate::link::HubPort) outlives this actor and keeps what the
+//! session said to the hub. *Receives* how the connection goes on. *Sends* the hub's answers to the outbox, and its
+//! news of links to these links. *Dies* only of our own bugs: its successor connects again.
 
 mod connection;
 mod seat;
@@ -49,7 +49,7 @@ pub struct State {
     nth: u64,
     /// Takes lines for the hub; `None` while there is no connection.
     lines: Option<(mpsc::Sender<String>, Arc<Notify>)>,
-    /// Whether the hub speaks the port. One that does not is only asked to end.
+    /// Whether the hub speaks the port. A hub that does not is only asked to end.
     speaks_port: bool,
     /// The process at the other end of the last connection.
     peer: Option<Peer>,
@@ -57,8 +57,8 @@ pub struct State {
     heard: Arc<AtomicBool>,
     /// Dropping this sender ends the connection.
     open: Option<watch::Sender<()>>,
-    /// The lock that is held while this process starts a hub. Held also while an older hub makes way: an older session that were
-    /// the first to start its successor would start an older hub again.
+    /// The lock that is held while this process starts a hub. It is held also while an older hub makes way. Otherwise a
+    /// session of an older version could be the first to start the successor, and would start an older hub again.
     start_lock: Option<std::fs::File>,
     /// The pid of the hub that this process starts.
     starting: Option<u32>,
@@ -94,7 +94,7 @@ impl Actor for AttachmentActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        // The effect of the machine's first state.
+        // This is the effect of the machine's first state.
         self.carry_out(state, Effect::Dial);
         Ok(())
     }
@@ -116,7 +116,7 @@ impl AttachmentActor {
             Message::Welcomed { nth, welcome, peer, lines, overrun } if nth == state.nth => {
                 let speaks_port = welcome.protocol >= hub::PORT;
                 if self.seat.is_command && !speaks_port {
-                    // A command ends before another hub serves.
+                    // A command makes one call, and ends before another hub serves.
                     state.open = None;
                     return self.feed(state, &Event::Refused { ending: false });
                 }
@@ -155,11 +155,11 @@ impl AttachmentActor {
                 self.seat.env.events.hub_lost();
                 self.feed(state, &Event::Closed);
             }
-            // Of an earlier connection.
+            // These are of an earlier connection.
             Message::Welcomed { .. } | Message::Failed { .. } | Message::Closed { .. } => {}
             // A hub that served this session before it ended is replaced like any other.
             Message::StartedEnded { pid, well } if state.starting == Some(pid) => {
-                // Another session may start one now.
+                // Another session may start a hub now.
                 (state.start_lock, state.starting) = (None, None);
                 if !well {
                     let log = self.seat.folder.log();
@@ -195,14 +195,14 @@ impl AttachmentActor {
         }
     }
 
-    /// Ends the search for a hub, which cannot be started. One that serves the session meanwhile is used.
+    /// Ends the search, because no hub can be started. A hub that serves the session meanwhile is used.
     fn search_over(&self, state: &mut State) {
         if matches!(state.driver.state(), attachment::State::Dialing | attachment::State::Waiting) {
             self.feed(state, &Event::SearchOver);
         }
     }
 
-    /// Answers the calls that a hub which makes way gave back, and whose client waits no longer.
+    /// Answers the calls whose client waits no longer and that a hub gave back because it makes way.
     fn answer_overdue(&self) {
         for said in self.seat.port.take_overdue() {
             let verdict = Verdict::NotExecuted(Cause::ShuttingDown);
@@ -219,10 +219,10 @@ impl AttachmentActor {
         }
     }
 
-    /// Sends a line that is none of the port's.
+    /// Sends a line that is no message of the port.
     fn send(state: &State, line: String) {
         if let Some((lines, _)) = &state.lines {
-            // A hub that does not read so much is hung, which is seen otherwise.
+            // A hub that does not read so much is hung. The machine notices that by itself.
             let _ = lines.try_send(line);
         }
     }
@@ -255,7 +255,7 @@ impl AttachmentActor {
                 }
             }
             Effect::AskToRetire => {
-                // If another session has the lock, that one starts the successor.
+                // If another session has the lock, that session starts the successor.
                 state.start_lock = self.seat.folder.begin_start().ok().flatten();
                 Self::send(state, jsonrpc::notification(hub::RETIRE, None));
             }
@@ -305,7 +305,7 @@ impl AttachmentActor {
                 }
                 Err(error) => self.cannot_start(state, &error),
             },
-            // Another session starts it.
+            // Another session starts the hub.
             Ok(None) => {}
             Err(error) => self.cannot_start(state, &error),
         }
@@ -313,11 +313,11 @@ impl AttachmentActor {
 
     fn cannot_start(&self, state: &mut State, error: &std::io::Error) {
         self.not_started(state, &error.to_string());
-        // Told to itself: the effects of this step come first.
+        // The actor sends this to itself, so that the effects of this step come first.
         let _ = state.me.cast(Message::NotStarted);
     }
 
-    /// Logs why no hub was started: once, since each attempt fails for the same reason.
+    /// Logs why no hub was started. This is logged once, since each attempt fails for the same reason.
     fn not_started(&self, state: &mut State, why: &str) {
         if !std::mem::replace(&mut state.said_not_started, true) {
             self.seat.env.events.hub_not_started(why);

@@ -24,7 +24,7 @@ use crate::runtime::slot::Slot;
 use crate::storage::call_files::CallFile;
 use crate::storage::hub_folder::{HubFolder, HubLock};
 
-/// What the attachment works with, and what of it outlives its actor.
+/// What the attachment works with, and what outlives its actor.
 #[derive(Debug)]
 pub struct HubSeat {
     pub env: Arc<Environment>,
@@ -41,13 +41,13 @@ pub struct HubSeat {
     pub name: String,
     /// Whether to start a hub if none runs.
     pub starts: bool,
-    /// The program that is a hub; `None` if this process must not start one.
+    /// The program to start as a hub. `None` if this process must not start one.
     pub command: Option<Program>,
     /// Whether the session is that of a command, which makes one call: it starts no hub, and asks none to retire.
     pub is_command: bool,
-    /// Whether a hub has served this session: kept here for the actor's successor.
+    /// Whether a hub has served this session: the value is here for the actor's successor.
     pub served: AtomicBool,
-    /// Whether the client sends nothing more: kept here for the actor's successor.
+    /// Whether the client sends nothing more: the value is here for the actor's successor.
     pub input_ended: AtomicBool,
     /// The name of the records of the last hub that served this session.
     pub records: Mutex<Option<String>>,
@@ -55,7 +55,7 @@ pub struct HubSeat {
     pub unreadable: AtomicU32,
     /// The projects whose tools are being asked for.
     pub listing: Mutex<Vec<PathBuf>>,
-    /// Whether it is being asked why a link has no editor.
+    /// Whether the hub is being asked why a link has no editor.
     pub explaining: AtomicBool,
     /// Set once the session is to be served in this process.
     pub embeds: watch::Sender<bool>,
@@ -70,17 +70,19 @@ impl HubSeat {
         self.client.settled(&self.env, settled, None::<fn()>);
     }
 
-    /// Returns the records of the hub that had the session's requests, if they can be read. Waits at most this long until that hub is
-    /// known to send nothing more. If it is not, a call that is not on record may still be sent.
+    /// Returns the records of the hub that had the session's requests, if they can be read. Waits at most this long for
+    /// the proof that this hub sends nothing more. Without the proof, a call that is not on record may still be sent.
     pub async fn former_records(&self, within: Duration) -> Option<CallFile> {
         let name = enter(&self.records).clone()?;
         let until = Instant::now() + within;
         loop {
-            // Asked before the records are read: a hub records a call first, and then looks whether it still is the hub.
+            // The lock is looked at before the records are read: a hub records a call first, and then looks whether it
+            // still is the hub.
             let is_gone = matches!(self.folder.hub_lock(), HubLock::Free);
-            // A hub that takes records over names no former ones until it has them all.
+            // A hub that takes records over names no former ones until it has read them all.
             let former = CallFile::read(&self.folder.records()).ok().filter(|former| former.has_those_of(&name));
-            // Whoever has taken them over has all of them: the former owner looks whether they are its own before it sends.
+            // A process that has taken the records over has all of them: the former owner looks whether they are its
+            // own before it sends.
             let is_whole = former.as_ref().is_some_and(|former| is_gone || former.name != name);
             if is_whole || Instant::now() >= until {
                 return former.map(|mut former| {

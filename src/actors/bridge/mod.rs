@@ -34,7 +34,6 @@ use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::{Survey, Target};
 
-/// The actor.
 pub struct BridgeActor {
     /// What this actor and each of its connections work with.
     pub with: Surroundings,
@@ -48,7 +47,7 @@ pub struct State {
     rest: Rest,
 }
 
-/// What the actor remembers beside the machine.
+/// What the actor remembers in addition to the machine.
 struct Rest {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
@@ -129,7 +128,7 @@ impl Actor for BridgeActor {
                 self.offered(state, &survey);
                 if news {
                     let others = !std::mem::take(&mut state.rest.refused).is_empty();
-                    // A patient dial leaves out those that were refused, which count again now.
+                    // A patient dial left out the targets that were refused. They count again now.
                     let begins_anew = others && state.core.machine().is_dialling_patiently();
                     self.feed(state, if begins_anew { Event::TargetGone } else { Event::NewsArrived });
                 }
@@ -203,13 +202,13 @@ impl BridgeActor {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
         let targets = self.with_where_it_moved(&survey.targets);
-        // A dial under way keeps its targets. It makes way if the editor is elsewhere by now.
+        // A dial under way keeps its targets. It is ended if the editor is elsewhere by now.
         if state.core.machine().is_dialling_patiently() && targets != state.rest.targets {
             return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_some()
             && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
-            // No survey finds a port that is only remembered.
+            // A survey never finds a port that is only remembered.
             && target.source != PortSource::Process
             && !survey.targets.iter().any(|known| known.port == target.port)
         {
@@ -285,7 +284,7 @@ impl BridgeActor {
 
     fn shorten_wait(&self, state: &mut Rest, because: &Event) {
         if *because == Event::CallsWaiting && state.useless.circles() {
-            // Calls that are held again by each connection would cut every pause short.
+            // Each connection that holds calls again would cut the next pause short.
             return;
         }
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
@@ -300,7 +299,7 @@ impl BridgeActor {
         }
         let aim = Aim { nth: first, target: target.clone() };
         let others = (0..).zip(&state.targets).filter(|(nth, target)| {
-            // Those of somebody else are not dialled now.
+            // Targets that belong to somebody else are not dialled now.
             patient && *nth != first && state.refused_lately(target).is_none()
         });
         let others = others.map(|(nth, target)| Aim { nth, target: target.clone() }).collect();
@@ -347,7 +346,8 @@ impl BridgeActor {
         });
     }
 
-    /// Starts a probe for each missing result that the editor also writes to a file, unless one is running already.
+    /// Starts a probe for each missing result that the editor also writes to a file, unless a probe for it is running
+    /// already.
     fn look_for_results(&self, state: &mut Rest) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {

@@ -136,8 +136,8 @@ impl Line {
         Ok(())
     }
 
-    /// Gives a held call back to its session, which answers it as a package tool. It was held because the tool list was not
-    /// known.
+    /// Gives a held call back to its session, which answers it as a package tool. The call was held because the tool
+    /// list was not known.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back()));
         if let Some((asked, arguments)) = given {
@@ -192,7 +192,7 @@ impl Line {
         self.shared.wake();
         if answered.hang_up {
             self.settle(answered.settled);
-            // The editor is not the one that its files named: hang up and look again.
+            // This is not the editor that the files named: hang up and look again.
             return Err(Disconnect::Eof);
         }
         self.settle_reply(answered.settled, more);

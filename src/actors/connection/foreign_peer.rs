@@ -1,4 +1,4 @@
-//! Shows users which program listens on an editor's port and does not answer as an editor, as far as that can be found out.
+//! Shows users which program listens on an editor's port and does not answer as an editor, if that can be found out.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ impl Line {
         self.with.link.view.tell(Fact::NobodyAt(self.target.port));
     }
 
-    /// Shows the peer, and which process it is, if it does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never returns.
+    /// Shows the peer and its process, if the peer does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never
+    /// returns.
     pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
         if !self.is_greeted() {
@@ -44,7 +45,7 @@ impl Line {
 
     async fn show_foreign_peer(&self, what: Option<String>) {
         let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
-        // This looks at all processes, which is worth it only if something is wrong with the port.
+        // This looks at all processes. That is worth it only if something is wrong with the port.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
         // The process that owns the port is better evidence than what the peer sent.

@@ -7,7 +7,7 @@ use crate::core::exchange::After;
 use crate::link::Recording;
 use crate::protocol::ids::CallId;
 
-/// What is needed to claim an encoded call. It is claimed as the last step before its first byte is written.
+/// What is needed to claim an encoded call. The claim is the last step before the call's first byte is written.
 pub(super) struct Outgoing {
     pub(super) call: CallId,
     /// What is recorded of the call before it is claimed; `None` if no record is kept.

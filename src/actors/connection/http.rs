@@ -198,7 +198,7 @@ impl HttpTransport {
         loop {
             let since = Instant::now();
             if let Some(idle) = &mut self.idle {
-                // The server may also have closed it for being idle, as HTTP servers do.
+                // The server may also have closed the connection for being idle, as HTTP servers do.
                 let _ = idle.read(&mut [0]).await;
                 self.idle = None;
             }

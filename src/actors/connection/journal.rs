@@ -64,12 +64,12 @@ impl Line {
         for ((call, key), told) in question.sought.into_iter().map(|(call, _)| call).zip(&keys).zip(outcomes) {
             let is_unread = matches!(told, JournalOutcome::Unreadable);
             if is_unread && !alone {
-                // It is asked for once more, alone.
+                // The call is asked for once more, alone.
                 continue;
             }
             let is_kept = matches!(told, JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_));
             let has_ended = is_unread || is_kept || matches!(told, JournalOutcome::NotRun { .. });
-            // A statement of its own: what follows takes the exchange's lock again.
+            // This is a statement of its own, because the code below takes the exchange's lock again.
             let resolved = self.exchange().resolve_doubt(call, has_ended);
             if let Some(after) = resolved {
                 self.with.env.events.outcome_told(call, &told);
@@ -96,13 +96,13 @@ impl Line {
         Ok(())
     }
 
-    /// Answers a call whose answer on this connection could not be read, with what the journal says of it.
+    /// Answers a call with the journal's record, because its answer on this connection could not be read.
     fn give_told(&self, call: CallId, after: After, told: JournalOutcome) -> Result<(), Disconnect> {
         match told {
             JournalOutcome::Ended(reply) => self.answered(call, after, reply),
             JournalOutcome::EndedUnkept(why) => self.give(call, after, None, user_text::unkept(&why)),
             JournalOutcome::Unreadable => self.give(call, after, None, user_text::unread()),
-            // The editor had refused it.
+            // The editor had refused the call.
             _ => self.give(call, after, Some(Refusal::Final), user_text::refused_unread()),
         }
     }

@@ -15,7 +15,8 @@ impl Line {
             self.list_is(known);
             return Ok(());
         }
-        // Development-only tools are always requested, and hidden on our side: so they can be shown later without a new list.
+        // Development-only tools are always requested, and hidden on our side. So they can be shown later without a new
+        // list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
                 self.exchange().asks_list(number, step);

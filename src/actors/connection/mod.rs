@@ -62,26 +62,20 @@ pub struct Connection {
 /// What a connection works with.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The actors that get messages about what is read.
     pub addresses: Arc<Addresses>,
     /// The sessions on the link. While the only session's stdout is blocked, nothing is read.
     pub attached: Attached,
-    /// The link of this connection.
     pub link: Arc<Link>,
-    /// The editor's tools.
     pub tools: Arc<Tools>,
     /// The calls that are sent and answered on this connection.
     pub calls: Arc<Calls>,
 }
 
-/// A target, and its position in the offer.
 #[derive(Debug)]
 pub struct Aim {
-    /// The position.
     pub nth: u8,
-    /// The target.
     pub target: Target,
 }
 
@@ -146,7 +140,7 @@ struct Line {
     /// The position of the target in the offer.
     nth: u8,
     target: Target,
-    /// Those whose turn comes after it.
+    /// The targets that come after this one.
     others: VecDeque<Aim>,
     bridge: ActorRef<bridge::Message>,
     shared: Arc<SharedExchange>,
@@ -155,7 +149,7 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
-    /// If nobody listens, the ports are dialled until this tells of news.
+    /// If nobody listens, the ports are dialled until this is notified of news.
     patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
@@ -206,8 +200,6 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    /// Dials, and checks who owns the port. A patient dial goes through all targets as long as nobody listens
-    /// and there is no news.
     async fn dial(&mut self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
         let (mut told, mut attempt) = (Instant::now(), 0_u32);
         let mut refused = String::new();
@@ -221,7 +213,7 @@ impl Line {
                 self.turn_to_next();
             }
             let Some(hurry) = &self.patient else { return Err((ConnectFailure::Refused, refused)) };
-            // Where a refusal is waited for, the wait is the pause.
+            // Where the system is slow to refuse, the wait for it is the pause.
             let pause = retry::redial(attempt).saturating_sub(turn.elapsed());
             if timeout(pause, hurry.notified()).await.is_ok() {
                 return Err((ConnectFailure::Refused, refused));
@@ -235,7 +227,7 @@ impl Line {
         }
     }
 
-    /// Turns from a target that refused to the next one.
+    /// Leaves a target that refused, and turns to the next one.
     fn turn_to_next(&mut self) {
         if let Some(Aim { nth, target }) = self.others.pop_front() {
             let (nth, target) = (std::mem::replace(&mut self.nth, nth), std::mem::replace(&mut self.target, target));
@@ -247,7 +239,7 @@ impl Line {
 
     async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
         if let Some(dialled) = self.dialled().as_mut() {
-            // How long a dial took is told of the last one.
+            // The time of a dial counts from the last target.
             dialled.at = Instant::now();
         }
         let is_quick = self.patient.is_some() && self.with.env.net.refuses_slowly();
@@ -260,7 +252,7 @@ impl Line {
                 let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
                 return Err((failure, error.to_string()));
             }
-            // Nobody listens, or the listener is far behind.
+            // Nobody listens, or the listener has fallen far behind.
             Err(_) if is_quick => return Err((ConnectFailure::Refused, "no answer".to_owned())),
             Err(_) => return Err((ConnectFailure::TimedOut, String::new())),
         };
@@ -308,8 +300,9 @@ impl Line {
         }
     }
 
-    /// Reads the files that identify the editor again once the connection is open: now they are those of the editor that was met.
-    /// If that takes too long, what the survey read stays valid. While such a read hangs, no other read begins.
+    /// Reads the files that identify the editor again once the connection is open: now they belong to the editor at the
+    /// other end. If that takes too long, what the survey read stays valid. While such a read hangs, no other read
+    /// begins.
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
         let Ok(permit) = Arc::clone(&self.with.link.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
@@ -327,7 +320,7 @@ impl Line {
     /// Tells the bridge what the editor's silence means, at each moment when it means something new.
     async fn watch(&self) -> Infallible {
         loop {
-            // Nothing is due earlier after what is sent in the meantime.
+            // Whatever is sent in the meantime, nothing is due earlier.
             let within = Instant::now() + STALL_AFTER.min(HEARTBEAT_MAX);
             let deadline = self.exchange().deadline();
             tokio::time::sleep_until(deadline.unwrap_or(within).min(within)).await;
@@ -359,7 +352,8 @@ impl Line {
     /// Carries out what the exchange decided about a reply. If `more` calls wait, a separate task renders the answer: the next call can
     /// be sent in the meantime, and the answer is not lost if this connection's task ends.
     fn settle_reply(&self, settled: Settled, more: bool) {
-        // A hub records this answer before it sends the next call: of calls that are sent one at a time, its end leaves one open.
+        // A hub records this answer before it sends the next call. So if calls are sent one at a time, the end of the
+        // hub leaves only one open.
         if !more || !settled.events.is_empty() || self.with.env.records.is_some() {
             return self.settle(settled);
         }
@@ -374,7 +368,8 @@ impl Line {
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, permit));
     }
 
-    /// Reads what the editor sent. A panic in that is our bug and costs this message only: other calls keep their connection.
+    /// Reads what the editor sent. A panic there is our bug. It costs this message only: other calls keep their
+    /// connection.
     fn guarded<T>(&self, what: &'static str, read: impl FnOnce() -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(read));
         if done.is_err() {

@@ -66,7 +66,7 @@ impl Line {
             if !self.is_greeted() {
                 return Err(Disconnect::Protocol);
             }
-            // It may have been the answer to a call. Only a journal knows.
+            // The message may have been the answer to a call. Only a journal knows.
             let _ = self.exchange().unreadable();
             self.want_outcomes();
             return Ok(());
@@ -104,9 +104,9 @@ impl Line {
         Ok(())
     }
 
-    /// Handles a whole message of the editor that cannot be read and does not name the request that it answers. If only a list
-    /// can be meant, it is that one's answer. A call is never answered on a guess: the journal is asked, and without one the connection
-    /// ends, so that the outcome is unknown.
+    /// Handles a whole message of the editor that cannot be read and does not name its request. If only a list can be
+    /// meant, the message is the answer to that request. A call is never answered on a guess: the journal is asked.
+    /// Without a journal the connection ends, so that the outcome is unknown.
     async fn unreadable(&self, frame: &Bytes, bad: &BadMessage) -> Result<(), Disconnect> {
         self.with.env.events.frame_error(self.epoch, bad.into(), &bad.to_string());
         if bad.is_request() {
@@ -115,7 +115,8 @@ impl Line {
         let meant = self.exchange().unreadable();
         match meant {
             Meant::Request(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
-            // It may be no answer at all: the call may still run, and its place with the editor must not be given away.
+            // The message may be no answer at all. The call may still run, and its place with the editor must not be
+            // given away.
             Meant::ACall => Err(Disconnect::Protocol),
             Meant::Nobody => Ok(()),
         }

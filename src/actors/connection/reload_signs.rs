@@ -1,4 +1,4 @@
-//! Looks for evidence that no domain reload follows a compile: then its answer need not be withheld.
+//! Looks for evidence that no domain reload follows a compile. With that evidence the answer need not be withheld.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};

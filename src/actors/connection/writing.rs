@@ -81,7 +81,7 @@ impl Line {
     async fn write(&self, mut wire: Wire) -> Disconnect {
         let mut asked = Instant::now();
         loop {
-            // Looked at first: otherwise the question would never be asked while there is always something else.
+            // The journal comes first: otherwise it would never be asked while there is always something else to write.
             let next = if asked.elapsed() >= OUTCOMES_ASKED_EVERY {
                 Next::Order(Order::Outcomes)
             } else {

@@ -1,5 +1,6 @@
-//! What a session does if several editors are its choice: it lists the union of their tools, and sends each call to the
-//! editor that the call names. Nothing is remembered between requests: a name is looked up among what runs at that moment.
+//! What a session does if it may use several editors. It lists the union of their tools, and sends each call to the
+//! editor that the call names. Nothing is remembered between requests: a name is looked up among the editors that run
+//! at that moment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use crate::protocol::mcp::{
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::Message;
 
-/// The tools that a session lists while it is on its link that leads to no project.
+/// The tools that a session lists while it is on its own link, which leads to no project.
 #[derive(Default)]
 pub(super) struct Shown {
     catalogue: Arc<Catalogue>,
@@ -39,12 +40,12 @@ pub(super) struct Shown {
 }
 
 impl SessionActor {
-    /// Connects to the editors that are the session's choice and that no link leads to: those of several projects in the client's
-    /// roots, since no other session may have done so.
+    /// Connects to the editors of the session's choice to which no link leads. These are the editors of several
+    /// projects in the client's roots: no other session may have connected to them.
     pub(super) fn seek(&self) {
         let choice = self.seat.client.meant(|meant| meant.choice());
         for project in choice.iter().take(EDITORS_SOUGHT_MAX) {
-            // With too many links some of these editors are not reached. Those that are make the choice.
+            // If there are too many links, some of these editors are not reached. The others make the choice.
             if let Ok(link) = self.seat.links.to_project(project)
                 && !link.is_wanted()
             {
@@ -53,8 +54,9 @@ impl SessionActor {
         }
     }
 
-    /// Returns the projects that a survey found. If it chose one of several because only that editor's port was open, and another
-    /// editor of them is expected to return (as during a domain reload), they are several still.
+    /// Returns the projects that a survey found. The survey may have chosen one of several projects because only that
+    /// editor's port was open. If another one of these editors is expected to return (as during a domain reload), the
+    /// several projects stay.
     pub(super) fn with_returning(&self, found: Vec<PathBuf>) -> Vec<PathBuf> {
         let [one] = found.as_slice() else { return found };
         let runs = |project: &PathBuf| self.seat.links.find(project).is_some_and(|link| link.running().is_some());
@@ -63,7 +65,7 @@ impl SessionActor {
         several.filter(|several| several.iter().any(|other| other != one && runs(other))).unwrap_or(found)
     }
 
-    /// Returns what a session shows that may use the running editors of these projects: the union of their tools.
+    /// Returns what a session lists that may use the running editors of these projects: the union of their tools.
     pub(super) fn shown(&self, state: &mut State, heading: &Heading) -> Shown {
         let links = self.seat.links.all();
         let in_scope = |link: &&Port| link.leads_to().is_some_and(|project| heading.scope.holds(project));
@@ -90,7 +92,7 @@ impl SessionActor {
         let known = state.union.as_ref().filter(is_same).map(|(_, union)| Arc::clone(union));
         let catalogue = known.unwrap_or_else(|| {
             let union = self.seat.links.union_of(&members);
-            // Kept if nothing changed, so that no later request has to compare the two again.
+            // The result is kept if nothing changed, so that no later request compares the two again.
             let nowhere = self.seat.links.nowhere_of(&self.seat.client);
             let shown = nowhere.published().catalogue;
             if shown == union { shown } else { union }
@@ -107,18 +109,18 @@ impl SessionActor {
     /// Follows a change among the editors, if the session depends on more than one of them.
     pub(super) fn editors_changed(&self, state: &mut State) {
         let depends = self.seat.client.meant(|meant| meant.depends_on_others());
-        // A session with one project hears of its editor from its link.
+        // A session with one project hears of its editor from the editor's link.
         if depends && self.seat.client.handshake().opened {
             self.route(state, &Event::EditorsChanged);
         }
     }
 
-    /// Takes out of what waits the requests whose answer depends on how a hub's links stand, and asks for that.
+    /// Takes the waiting requests whose answer depends on how a hub's links stand, and asks the hub.
     pub(super) fn ask_first(&self, state: &mut State) {
         let must_ask = |new: &mut NewRequest| !new.has_asked && GatewayTool::from_name(&new.call.name).is_some();
         let asking: Vec<NewRequest> = state.unrouted.extract_if(.., must_ask).collect();
         let offers: Vec<_> = state.unrouted_offers.extract_if(.., |new| !new.has_asked).collect();
-        // The result of a call is asked for by its id: one question each.
+        // `holdfast_result` asks for one call by its id, so each of these requests is a question of its own.
         let (of_results, asking): (Vec<_>, Vec<_>) = asking.into_iter().partition(|new| result_of(new).is_some());
         let each = of_results.into_iter().map(|new| (result_of(&new), vec![new], Vec::new()));
         for (call, calls, offers) in each.chain([(None, asking, offers)]) {
@@ -138,14 +140,14 @@ impl SessionActor {
             state.asking.insert(nth, (calls, offers));
             let (links, me) = (self.seat.links.clone(), state.me.clone());
             self.tasks.spawn(async move {
-                // While no hub serves, what was told before must do.
+                // While no hub serves, the hub's former answer must do.
                 let _ = timeout(HUB_QUESTION_MAX, links.ask(ask)).await;
                 let _ = me.cast(Message::Asked(nth));
             });
         }
     }
 
-    /// Lets main go on at the end of input, if no request waits for a hub any more.
+    /// Releases the permit at the end of input, if no request waits for a hub any more. Main waits for it.
     pub(super) fn release_last(&self, state: &mut State) {
         if state.asking.is_empty() && state.unrouted.is_empty() && state.unrouted_offers.is_empty() {
             state.last_permit = None;
@@ -161,7 +163,7 @@ impl SessionActor {
         self.release_last(state);
     }
 
-    /// Sends a call where it belongs: to the editor that it names, otherwise where the router leads.
+    /// Sends a call to the editor that it names. If it names none, the router decides.
     pub(super) fn dispatch(&self, heading: &Heading, mut new: NewRequest) {
         let here = self.seat.link();
         let own = GatewayTool::from_name(&new.call.name);
@@ -185,7 +187,7 @@ impl SessionActor {
                 Some(tool) if tool != GatewayTool::WaitReady => self.run_own(heading, &here, &new, tool),
                 _ => self.refuse(new, &refusal),
             },
-            // The gateway tools speak of an editor that is away too.
+            // The gateway tools can speak of an editor that is away.
             Choice::Refused(refusal @ Refusal::Away { .. }) if own.is_some() => match self.link_away(&refusal) {
                 Some(link) => self.accept(&link, new),
                 None => self.refuse(new, &refusal),
@@ -194,7 +196,8 @@ impl SessionActor {
         }
     }
 
-    /// Takes what names an editor out of a call: its argument, its member of `_meta`, and what the listed name of its tool says.
+    /// Takes the name of an editor out of a call. It may be in the argument, in the member of `_meta`, and in the
+    /// listed name of the tool.
     fn take_names(&self, heading: &Heading, here: &Port, new: &mut NewRequest) -> Result<Vec<String>, Refusal> {
         let mut said = Vec::new();
         if let Some(value) = &new.call.editor {
@@ -223,7 +226,7 @@ impl SessionActor {
         Ok(said)
     }
 
-    /// Answers a call that no editor gets.
+    /// Answers a call that goes to no editor.
     fn refuse(&self, new: NewRequest, refusal: &Refusal) {
         let mut says = user_text::editor_refused(refusal);
         let cause = match refusal {
@@ -234,7 +237,7 @@ impl SessionActor {
             Refusal::OutOfScope { .. } => Cause::WrongProject,
             Refusal::Away { cause, project, .. } => {
                 let link = self.link_away(refusal);
-                // If the user opens it now, it is found soon.
+                // If the user opens the editor now, it is found soon.
                 link.as_ref().inspect(|link| link.want());
                 if !cause.is_closed() {
                     let explained = link.and_then(|link| link.status().survey?.explains(*cause));
@@ -247,13 +250,13 @@ impl SessionActor {
         self.turn_down(new, cause, says);
     }
 
-    /// Returns the link to the editor that cannot be called.
+    /// Returns the link to the editor that this refusal says is away.
     fn link_away(&self, refusal: &Refusal) -> Option<Port> {
         let Refusal::Away { project, .. } = refusal else { return None };
         self.seat.links.find(project)
     }
 
-    /// Answers a call that no editor gets with this cause, and with what `says` in place of the cause's usual text.
+    /// Answers a call that goes to no editor. The cause is this one, and `says` replaces the cause's usual text.
     fn turn_down(&self, new: NewRequest, cause: Cause, says: String) {
         let nowhere = self.seat.links.nowhere_of(&self.seat.client);
         if GatewayTool::from_name(&new.call.name).is_some() {
@@ -281,7 +284,7 @@ impl SessionActor {
             GatewayCall::Result { call } => {
                 let recorded = self.seat.links.of_call(call);
                 let may = |link: &Port| match link.leads_to() {
-                    // All calls are its own.
+                    // Every call on record is this session's own.
                     _ if self.seat.links.is_for_one() => true,
                     Some(project) => heading.scope.holds(project),
                     None => link.id() == self.seat.client.nowhere(),

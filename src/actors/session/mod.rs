@@ -67,7 +67,7 @@ pub struct State {
     unrouted: Vec<NewRequest>,
     /// Requests for resources and prompts that wait for the same.
     unrouted_offers: Vec<NewRequest<OfferRequest>>,
-    /// Decides when it is known where the session goes.
+    /// The machine that decides when it is known where the session goes.
     routing: Driver<Routing>,
     routing_timers: Timers<RoutingTimer, Message>,
     /// The result of the last survey of where the client works.
@@ -80,13 +80,13 @@ pub struct State {
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
     /// The catalogue that the client was last told of. It need not be told twice.
     announced: Option<Arc<mcp::Catalogue>>,
-    /// Where the session's requests go, as last found out; `None` before that.
+    /// Where the session's requests go, as last decided. `None` before the first decision.
     heading: Option<Arc<Heading>>,
-    /// The union of several editors' tools as last made, with what it was made of.
+    /// The last union of several editors' tools, with the editors that it was made of.
     union: Option<(Vec<mcp::Member>, Arc<mcp::Catalogue>)>,
     /// Requests that wait until a hub has told how its links stand, by the number of the question.
     asking: BTreeMap<u64, (Vec<NewRequest>, Vec<NewRequest<OfferRequest>>)>,
-    /// Released at the end of input, when none of these requests waits any more.
+    /// The permit that is released at the end of input, when none of these requests waits any more.
     last_permit: Option<Permit>,
 }
 
@@ -96,7 +96,7 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        // The waiting calls of a predecessor were lost with it.
+        // The waiting calls of a predecessor were lost with that actor.
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         let client = self.seat.client.handshake();
         let here = self.seat.link();
@@ -170,7 +170,7 @@ impl Actor for SessionActor {
             }
             Message::InputEnded(permit) => {
                 self.feed(state, &Event::InputEnded);
-                // Main waits as long as it is held: what a hub was asked for is answered soon.
+                // Main waits while this permit is held. A hub's answers come soon.
                 state.last_permit = permit.filter(|_| self.seat.links.hub().is_some());
                 self.release_last(state);
             }
@@ -201,7 +201,8 @@ impl SessionActor {
                 } else if let (Some(own), Some(origin)) =
                     (self.seat.env.own.get(), self.seat.client.origin_of(hold.key()))
                 {
-                    // A session that goes on without its hub took the record of its call along, and nobody waits for that any more.
+                    // A session that goes on without its hub took the record of its call along. Nobody waits for that
+                    // call any more.
                     own.file.delivered(origin);
                 }
             }
@@ -307,7 +308,7 @@ impl SessionActor {
         self.feed(state, &Event::Opened(kind));
     }
 
-    /// What the client's model is told at the beginning. The client was mostly not asked for its roots yet.
+    /// Returns what the client's model is told at the beginning. Mostly the client was not asked for its roots yet.
     fn instructions(&self) -> &'static str {
         let seen = self.seat.link().seen();
         let is_found = seen.wanted != Wanted::Asked && seen.project.is_some();
@@ -390,7 +391,7 @@ impl SessionActor {
                     self.announce(List::Tools);
                     state.announced = Some(visible);
                 }
-                // What resources there are depends on the tools.
+                // The resources depend on the tools.
                 self.announce_resources(state);
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -412,7 +413,7 @@ impl SessionActor {
     /// Whether the last list that was answered had the catalogue that is published now.
     fn is_listed(&self, state: &State) -> bool {
         let visible = self.seat.link().visible(self.seat.client.id).catalogue;
-        // Compared by their tools: a change of the editor's list may concern only tools that are hidden.
+        // The tools are compared: a change of the editor's list may concern only tools that are hidden.
         state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &visible) || **of == *visible)
     }
 
@@ -445,7 +446,6 @@ impl SessionActor {
         }
     }
 
-    /// Takes a call for the editor of this link.
     fn accept(&self, here: &Port, new: NewRequest) {
         self.accept_or_refuse(here, new, None);
     }

@@ -1,5 +1,5 @@
-//! Answers requests for resources and prompts. Everything is answered from what is known at the moment, except Unity's console: to
-//! read it is a call of the editor's tool, with all that holds for calls.
+//! Answers requests for resources and prompts. Everything is answered at once from what is known, except Unity's
+//! console. To read the console is a call of the editor's tool, and all rules for calls hold.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl SessionActor {
         self.seat.client.outbox.answer(asked.key, &result);
     }
 
-    /// The editors that a request is about which names none.
+    /// Returns the editors that a request is about if it names none.
     fn meant(&self, heading: Option<&Heading>) -> Vec<Named> {
         match heading {
             Some(Heading { route: Route::Among(choice), scope }) => {
@@ -86,7 +86,8 @@ impl SessionActor {
         offered
     }
 
-    /// Tells a subscription of changes of the resources from here on, and of one since they were listed.
+    /// From here on, tells a subscription of changes of the resources. A change since the resources were listed is told
+    /// at once.
     pub(super) fn begin_telling_resources(&self, state: &State, subscription: RequestKey) {
         let offered = self.offered(state.heading.as_deref());
         let told = self.seat.client.handshake().resources_told;
@@ -96,9 +97,9 @@ impl SessionActor {
         self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
     }
 
-    /// Tells the client if its resources are others than it knows.
+    /// Tells the client if the resources differ from those that it knows.
     pub(super) fn announce_resources(&self, state: &State) {
-        // A client that has not asked for them knows nothing that could be out of date.
+        // A client that never asked for the resources knows nothing that could be out of date.
         let Some(told) = self.seat.client.handshake().resources_told else { return };
         let offered = self.offered(state.heading.as_deref());
         if *told != *offered && self.announce(List::Resources) {
@@ -160,7 +161,7 @@ impl SessionActor {
             Resource::CompileErrors | Resource::Console => match self.link_of(heading, &here, &new) {
                 Ok(link) if new.call.resource == Resource::Console => self.read_console(&link, new),
                 Ok(link) => self.seat.tools_on(&here).answer(new.asked, of_value(&compile_errors(&link))),
-                // All of them can be told at once: nothing is run.
+                // The compile errors of all editors can be told at once, because nothing is run.
                 Err(Refusal::Unnamed { .. }) if new.call.resource == Resource::CompileErrors => {
                     let of_editor = |(name, link): Named| {
                         let mut told = compile_errors(&link);
@@ -185,7 +186,7 @@ impl SessionActor {
         }
     }
 
-    /// Reads what one of the gateway's own tools answers.
+    /// Reads a resource whose text is the answer of one of the gateway's own tools.
     fn read_own(&self, heading: &Heading, new: NewRequest<ReadResource>, tool: GatewayTool) {
         let editor = new.call.editor.as_ref().and_then(|editor| to_raw_value(editor).ok());
         self.dispatch(heading, as_call(new, tool.name(), editor));
@@ -206,10 +207,10 @@ impl SessionActor {
                     link.want();
                     Ok(link)
                 }
-                // No link is left, so the session's own one answers that it leads nowhere.
+                // No link is free, so the session's own link answers that it leads nowhere.
                 Err(_) => Ok(self.seat.links.nowhere_of(&self.seat.client)),
             },
-            // What was seen of a closed editor's scripts is still known.
+            // The last compile result of a closed editor is still known.
             Choice::Refused(Refusal::Away { cause, project, name, editors }) => match self.seat.links.find(&project) {
                 Some(link) if new.call.resource == Resource::CompileErrors => Ok(link),
                 _ => Err(Refusal::Away { cause, project, name, editors }),
@@ -241,7 +242,7 @@ impl SessionActor {
     }
 }
 
-/// What one of the editor's tools is wanted for.
+/// The purpose of one of the editor's tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Compile,
@@ -259,7 +260,7 @@ impl Role {
     }
 }
 
-/// Returns the editor's tool for this, as it is listed.
+/// Returns the editor's tool for this purpose, as it is listed.
 fn tool_of(link: &Port, role: Role) -> Option<Entry> {
     let names = role.names(link);
     let published = link.published();
@@ -276,12 +277,11 @@ fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValu
     NewRequest { asked, hold, id, requester, call, since, has_asked }
 }
 
-/// Why the editor of this link is away.
+/// Returns why the editor of this link is away.
 fn cause_now(link: &Port) -> Option<Cause> {
     link.status().picture.availability.cause()
 }
 
-/// What is known of the last compilation of a link's project.
 fn compile_errors(link: &Port) -> Value {
     let compile: Vec<String> = tool_of(link, Role::Compile).into_iter().map(|entry| entry.name).collect();
     // Our own package says in its heartbeat whether the scripts compile.

@@ -1,5 +1,5 @@
-//! Decides which link a session is on, if there are several: looks for projects where the session's client works, asks the
-//! router, and moves the session. [`fsm::routing`](crate::fsm::routing) decides when.
+//! Decides which link a session is on: looks for projects where the session's client works, asks the router, and moves
+//! the session. [`fsm::routing`](crate::fsm::routing) decides when.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::survey::{self, Survey};
 enum Way {
     /// To a link to a project.
     To(Port),
-    /// To its own link that leads to no project. `changed`: whether the tools there changed.
+    /// To the session's own link that leads to no project. `changed`: whether the tools there changed.
     Nowhere { link: Port, changed: bool },
 }
 
@@ -44,7 +44,7 @@ impl SessionActor {
     pub(super) fn route(&self, state: &mut State, event: &Event) {
         let out = state.routing.feed(event);
         self.seat.env.events.tell_step(&out, event);
-        // Done last: it feeds the machine again, and this transition ends before the next one.
+        // This comes last: it feeds the machine again, and the current transition must end before the next one.
         let reconsiders = out.effects.contains(&Effect::Reconsider);
         for effect in out.effects {
             match effect {
@@ -104,7 +104,7 @@ impl SessionActor {
             state.union = None;
         }
         if heading.route == Route::Wait {
-            // Nothing was looked for yet with what the client says now.
+            // No survey was made with what the client says now.
             return;
         }
         self.leave_others(&heading);
@@ -138,7 +138,8 @@ impl SessionActor {
         self.go(state, &way, &heading);
     }
 
-    /// Leaves the editors that the only session of this process does not mean any more. What it held there was meant for them.
+    /// Leaves the editors that the only session of this process does not mean any more. The calls that it held there
+    /// were meant for them.
     fn leave_others(&self, heading: &Heading) {
         if !self.seat.links.is_for_one() {
             return;
@@ -155,7 +156,7 @@ impl SessionActor {
         }
     }
 
-    /// Returns the link that leads to this place. A survey that led here is the first one of a new link.
+    /// Returns the link that leads to this place. If a survey led here, it is the first one of a new link.
     fn to(&self, state: &mut State, place: Place) -> Way {
         let project = place.project().map(Path::to_path_buf);
         match self.seat.links.to(place) {
@@ -175,8 +176,8 @@ impl SessionActor {
         }
     }
 
-    /// Returns the session's link that leads to no project, after it got these tools. `survey` gives the reason, with which calls
-    /// on this link are refused.
+    /// Returns the session's link that leads to no project, with these tools. `survey` gives the reason why calls on
+    /// this link are refused.
     fn nowhere(&self, survey: Survey, shown: Shown) -> Way {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let (availability, undecided) = (Availability::Absent(survey.cause()), shown.is_settling);
@@ -195,7 +196,7 @@ impl SessionActor {
             Way::Nowhere { link, changed } => (link, *changed),
         };
         if former.id() != way.id() {
-            // Done first, so that the session gets a message about every later change on the new link.
+            // The session moves first, so that it gets a message about every later change on the new link.
             self.seat.client.move_to(way.id());
             let stays =
                 |choice: &[PathBuf]| former.leads_to().is_some_and(|former| choice.iter().any(|one| one == former));
@@ -236,7 +237,7 @@ impl SessionActor {
         if published.disk_read || *here.place() == Place::Nowhere {
             self.feed(state, &session::Event::DiskRead);
         }
-        // The list may have changed without a word: it came from disk, or the session has another editor.
+        // The list may have changed without a message: it came from disk, or the session has another editor.
         if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
             self.feed(state, &session::Event::CatalogueChanged);
         }
@@ -267,7 +268,7 @@ impl SessionActor {
                 roots: roots.clone(),
                 former: former.clone(),
             };
-            // Files and processes are looked at where the links are.
+            // Files and processes are looked at by the process that has the links.
             if let Ok(survey) = timeout(HUB_LOOK_MAX, links.look(&asked)).await.unwrap_or(Ok(Some(Survey::hung()))) {
                 let survey = Arc::new(survey.unwrap_or_else(Survey::failed));
                 let _ = me.cast(Message::LookedAround(generation, survey));
@@ -316,7 +317,7 @@ impl SessionActor {
         let links = self.seat.links.all();
         let of_editors = links.iter().filter(|link| *link.place() != Place::Nowhere).count();
         if self.seat.links.is_for_one() && of_editors <= 1 && unrouted(&self.seat.client) == 0 {
-            // The one ledger checks the same.
+            // With one ledger, the ledger checks the same.
             return Ok(());
         }
         let said = self.seat.links.said_bytes();
@@ -339,7 +340,7 @@ impl SessionActor {
             return self.seat.tools_on(&link).run(&self.tasks, new.asked, tool, &new.call.arguments);
         }
         let bytes = new.call.arguments.get().len();
-        // A call that may have run is not refused for room: the refusal would say that nothing was sent.
+        // A call that may have run is not refused for room: that refusal would say that nothing was sent.
         let may_have_run = self.seat.client.brought(new.asked.key).is_some_and(|(sent, _)| sent);
         if let (Err(most), false) = (self.has_room(bytes), may_have_run) {
             return refuse_for_bytes(&self.seat, &self.seat.link(), new.asked, most);
@@ -349,8 +350,8 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// Returns the gateway tool of a call that is answered at once while the client's roots are awaited, and the link that it tells
-    /// of: what is going on must be seen then too.
+    /// Returns the gateway tool of a call that is answered at once while the client's roots are awaited, and the link
+    /// that the answer is about. What is going on must be visible then too.
     fn answers_meanwhile(&self, new: &NewRequest) -> Option<(Port, GatewayTool)> {
         let tool = GatewayTool::from_name(&new.call.name)?;
         if !self.seat.client.meant(|meant| meant.awaited) || take_editor(&new.call.arguments).is_some() {
@@ -359,13 +360,14 @@ impl SessionActor {
         match tool.parse_arguments(&new.call.arguments) {
             Ok(GatewayCall::Calls { .. }) => Some((self.seat.link(), tool)),
             Ok(GatewayCall::Status) => Some((self.unsettled(), tool)),
-            // A longer wait sees the project.
+            // A longer wait lasts until the project is known.
             Ok(GatewayCall::WaitReady { timeout: Some(most) }) if most < ROOTS_WAIT => Some((self.unsettled(), tool)),
             _ => None,
         }
     }
 
-    /// Returns the session's link that leads to no project, as one of which it is not known yet where the session goes.
+    /// Returns the session's link that leads to no project. The link says that it is not known yet where the session
+    /// goes.
     fn unsettled(&self) -> Port {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let (availability, undecided) = (Availability::Coming(Cause::ProjectUnsettled), true);
@@ -373,15 +375,15 @@ impl SessionActor {
         link
     }
 
-    /// Removes and returns the calls that wait until their link is known. Their place in memory is kept: almost every call is put
-    /// there for a moment.
+    /// Removes and returns the calls that wait until their link is known. The memory of the list is kept, because
+    /// almost every call is put there for a moment.
     pub(super) fn take_unrouted<'s>(&self, state: &'s mut State) -> Drain<'s, NewRequest> {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         state.unrouted.drain(..)
     }
 }
 
-/// Where a session that goes this way is, as its hub is told.
+/// Returns where a session on this route is, in the words for its hub.
 fn here(route: &Route) -> Here {
     match route {
         Route::To(project) => Here { project: Some(project.clone()), choice: Vec::new() },
