@@ -22,7 +22,7 @@ use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::result_files;
 
-/// What became of an answer that a session was told.
+/// What happened to an answer after the session was told.
 #[derive(Debug)]
 pub enum Delivery {
     /// It stands in the queue to the client, or the client has it ([`Client::has_all`]).
@@ -32,9 +32,9 @@ pub enum Delivery {
 }
 
 impl Client {
-    /// Answers a request with how its call ended. `keeps`: keeps the answer for a client that is told to fetch it by the call's id. It is
-    /// given if this session does not read and others wait for the same editor: its large results must not pile up, and must not hold
-    /// up the others' answers.
+    /// Answers a request with how its call ended. `keeps`: keeps the answer for a client that is told to fetch it by
+    /// the call's id. `keeps` is given if this session does not read and others wait for the same editor: large results
+    /// must not pile up, and must not hold up the answers of the others.
     pub fn settled(
         self: &Arc<Self>,
         env: &Arc<Environment>,
@@ -55,7 +55,7 @@ impl Client {
         if self.speaks_port {
             let mut stored = result.stored();
             if let Some(keep) = keeps.filter(|_| stored.len() > RESULT_BEHIND_MAX_BYTES) {
-                // Before the session is told to fetch it.
+                // The answer is kept before the session is told to fetch it.
                 keep();
                 stored = ToolResult::text(user_text::withheld(call)).stored();
             }
@@ -85,7 +85,7 @@ impl Client {
             let mut result = client.fit_or_shelve(&env, call, project, result, profile, most).await;
             let mut size = mcp::result_size(&result, &profile);
             if let Some(keep) = keeps.filter(|_| size > most) {
-                // Before the client is told to fetch it.
+                // The answer is kept before the client is told to fetch it.
                 keep();
                 result = ToolResult::text(user_text::withheld(call));
                 size = mcp::result_size(&result, &profile);
@@ -96,8 +96,9 @@ impl Client {
         Delivery::Later(later)
     }
 
-    /// Answers a request with a result of the gateway itself, or with one that was kept. It is made to fit the client like a result of
-    /// an editor. `call`: names the files that this may need, which lie in the `project`.
+    /// Answers a request with a result of the gateway itself, or with one that was kept. The result is made to fit the
+    /// client like a result of an editor. `call`: names the files that may be needed for that. They lie in the
+    /// `project`.
     pub fn own(
         self: &Arc<Self>,
         env: &Arc<Environment>,
@@ -165,7 +166,8 @@ impl Client {
         }
     }
 
-    /// Writes a long answer in pieces, so that nothing else waits behind all of it. `head`: the answer itself, from the number of pieces.
+    /// Writes a long answer in pieces, so that no other message waits behind all of it. `head` makes the answer itself
+    /// from the number of pieces.
     fn tell_in_pieces(
         self: &Arc<Self>,
         env: &Arc<Environment>,
@@ -183,11 +185,11 @@ impl Client {
                 let line = jsonrpc::notification(messages::PIECE, Some(&as_json(&piece)));
                 loop {
                     client.outbox.flushed().await;
-                    // Nobody waits for the rest of an answer that was cancelled.
+                    // Nobody waits for the rest of a cancelled answer.
                     if !client.outbox.is_open(key) || client.outbox.is_broken() {
                         return;
                     }
-                    // One that waits for the queue is never alone in it: if others fill it, it waits again.
+                    // A piece that had to wait may find the queue filled by others. Then it waits again.
                     if client.outbox.notify(messages::PIECE, line.clone(), false) {
                         break;
                     }
@@ -231,8 +233,8 @@ impl Client {
         ToolResult::text("")
     }
 
-    /// Answers a client that read a resource: with the text of the result, or with an error if that is one. `call`: the call that
-    /// did not end well, and how it ended.
+    /// Answers a client that read a resource, with the text of the result. If the result is an error, the answer is an
+    /// error. `call`: the call if it did not end well, and how it ended.
     fn answer_text(
         &self,
         request: RequestKey,
@@ -268,13 +270,14 @@ impl Client {
     }
 }
 
-/// A call that was settled, without anything else.
+/// Returns the message for this call without a result.
 fn of(call: CallId) -> messages::Settled {
     messages::Settled { call, verdict: None, answer: None, pieces: 0, project: None, unrun: false }
 }
 
 fn as_json(value: &impl Serialize) -> String {
-    // Such a value can be written. If it could not, the session would find no answer in the line, and say so.
+    // Such a value can always be written. If it could not, the session would find no answer in the line, and report
+    // that.
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 

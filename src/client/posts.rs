@@ -24,12 +24,12 @@ const READ_BYTES: usize = 8 * 1024;
 pub struct Posting {
     /// The message, or a batch, on one line.
     pub line: Bytes,
-    /// The project that it is for. `None`: it may use all editors, and names one itself.
+    /// The project that the message is for. `None`: it may use all editors, and names one itself.
     pub project: Option<PathBuf>,
-    /// The version of a message of the era with a handshake, whose handshake was an earlier message. `None` for a message of the
-    /// stateless era, and for `initialize`.
+    /// The version that an earlier handshake settled, for a message of the era with a handshake. `None` for a message
+    /// of the stateless era, and for `initialize`.
     pub opened: Option<ProtocolVersion>,
-    /// The request that is cancelled when its client is gone. `None` if that cancels nothing: the request goes on, and its answer
+    /// The request to cancel when its client is gone. `None`: nothing is cancelled, the request goes on, and its answer
     /// is kept.
     pub cancels: Option<RequestId>,
 }
@@ -107,7 +107,7 @@ impl Lines {
                     self.is_answered |= is_answer;
                     return Poll::Ready(Some((line, is_answer)));
                 }
-                // The outbox writes no line that is longer than a client may be sent.
+                // The outbox never writes a line that is longer than a client may be sent.
                 Some(Line::TooLong { .. }) => return Poll::Ready(None),
                 None => {}
             }

@@ -84,8 +84,8 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
 
-    /// Returns the open sessions that people know of: those of local clients, without the one over stdin and stdout, which a hub does
-    /// not use, and without those of messages that came alone.
+    /// Returns the open sessions that people know of. Not among them are the session over stdin and stdout, which a hub
+    /// does not use, and sessions of messages that came alone.
     pub fn local(&self) -> Vec<Arc<Client>> {
         let mut all = self.all();
         all.retain(|client| client.id != SessionId::STDIO && !client.id.is_post());

@@ -66,15 +66,16 @@ pub struct Arrival {
     pub config: Arc<Config>,
     /// The session's own name, which it keeps from hub to hub; `None` for a session that never changes its gateway.
     pub name: Option<Arc<str>>,
-    /// The requests that the session brings: they are not answered, and came before the session did.
+    /// The requests that the session brings: an earlier gateway had them, and they are not answered.
     pub open: Vec<OpenRequest>,
-    /// Whether this gateway does not have the records of the hub that they were sent to: then the call of each may have been sent.
+    /// Whether this gateway lacks the records of the hub that had these requests. If so, the call of each may have been
+    /// sent.
     pub records_lost: bool,
-    /// The project that the session is for, if that was found out already. Nothing that its client says changes it.
+    /// The project that the session is for, if it is known already. Nothing that the client says changes it.
     pub project: Option<PathBuf>,
     /// Tells whether the session is still there; `None` if it does not come over a connection that tells.
     pub hang_up: Option<HangUp>,
-    /// Whether it is the session of another process, which says calls over the port.
+    /// Whether this is the session of another process, which makes its calls over the port.
     pub speaks_port: bool,
 }
 
@@ -84,12 +85,11 @@ impl From<Arc<Config>> for Arrival {
     }
 }
 
-/// What a session has from an earlier gateway.
 #[derive(Debug, Default)]
 struct Origins {
     /// The session's own name.
     name: Option<Arc<str>>,
-    /// The requests that it brought and that have not been handled.
+    /// The requests that the session brought and that are not handled yet.
     brought: BTreeMap<u64, OpenRequest>,
 }
 
@@ -104,8 +104,8 @@ impl Origins {
 pub struct Client {
     /// The number of the session.
     pub id: SessionId,
-    /// What the session brings itself: where it works, its rules for tools, its audit, what is set for its client. For the client
-    /// over stdin and stdout this is the configuration of the gateway.
+    /// What the session brings itself: where it works, its rules for tools, its audit, the settings for its client. For
+    /// the client over stdin and stdout this is the configuration of the gateway.
     pub config: Arc<Config>,
     /// The address of the session actor.
     pub actor: Slot<Message>,
@@ -120,19 +120,20 @@ pub struct Client {
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
     meant: Mutex<Meant>,
-    /// Whether what became of requests that an earlier gateway had cannot be known.
+    /// Whether the outcome of requests that an earlier gateway had cannot be known, because its records are lost.
     records_lost: bool,
     /// Notified once the other side says that it sends nothing more, although its connection is open.
     pub input_ended: Notify,
     hang_up: Option<HangUp>,
-    /// Whether it is the session of another process, which says calls over the port: answers go to it as they are.
+    /// Whether this is the session of another process, which makes its calls over the port. Answers go to it as they
+    /// are.
     pub speaks_port: bool,
-    /// The projects of the editors that such a session has a choice of.
+    /// The projects of the editors that the session of another process has a choice of.
     choice: Mutex<Vec<PathBuf>>,
     /// Whether the session has come again over another connection.
     is_superseded: AtomicBool,
     is_leaving: AtomicBool,
-    /// The calls of the message that this session is for, if it is for one only, each with its request.
+    /// The calls of the message, each with its request, if this session is for one message only.
     calls: Mutex<Vec<(RequestKey, CallId)>>,
     origins: Mutex<Origins>,
     nowhere: LinkId,
@@ -152,7 +153,7 @@ impl Client {
         let mut meant = project.map_or_else(said, Meant::settled);
         meant.lasts = !id.is_post();
         if id == SessionId::STDIO {
-            // Whoever has only one client can look for it as often as it asks.
+            // A gateway with only one client can look as often as that client asks.
             meant.look_every = Duration::ZERO;
         }
         let outbox = Outbox::new(id, events);
@@ -200,7 +201,7 @@ impl Client {
         }
     }
 
-    /// Gives the session what it had in another gateway: its name, and the requests that are not answered.
+    /// Gives the session its name from another gateway, and the requests that are not answered.
     pub fn continues(&self, name: Arc<str>, open: Vec<OpenRequest>) {
         *enter(&self.origins) = Origins::new(Some(name), open);
     }
@@ -210,7 +211,7 @@ impl Client {
         enter(&self.origins).name.get_or_insert_with(name);
     }
 
-    /// Whether what became of requests that an earlier gateway had cannot be known, since its records are lost.
+    /// Whether the outcome of requests that an earlier gateway had cannot be known, because its records are lost.
     pub fn has_lost_records(&self) -> bool {
         self.records_lost
     }
@@ -238,22 +239,23 @@ impl Client {
         Some((open.sent, Duration::from_millis(open.waited_ms)))
     }
 
-    /// Notes that nothing was sent for a request that was brought. Until then whoever refuses it must not deny that it may have run.
+    /// Notes that nothing was sent for a request that was brought. Until then, a refusal must not deny that the
+    /// request's call may have run.
     pub fn brought_unsent(&self, request: RequestKey) {
         if let Some(number) = self.number_of(request) {
             enter(&self.origins).brought.remove(&number);
         }
     }
 
-    /// Answers a request that became no call here. A request that was sent to an earlier gateway may have become one there, and then
-    /// the error says that instead.
+    /// Answers a request that became no call here. If the request was sent to an earlier gateway, it may have become a
+    /// call there, and the error says that.
     pub fn refuse(&self, request: RequestKey, error: &RpcError) {
         let may_have_run = self.brought(request).is_some_and(|(sent, _)| sent);
         let lost = may_have_run.then(|| RpcError::internal(user_text::HUB_LEFT));
         self.outbox.answer_error(request, lost.as_ref().unwrap_or(error));
     }
 
-    /// Over a hub's connection, the session numbers its requests itself.
+    /// The session of another process numbers its requests itself.
     fn number_of(&self, request: RequestKey) -> Option<u64> {
         if self.is_of_another_process() { self.outbox.number_of(request) } else { Some(request.number) }
     }
@@ -284,8 +286,8 @@ impl Client {
         kind
     }
 
-    /// Remembers the call of a request, if the session is for one message only: what becomes of its record depends on how the
-    /// message ends.
+    /// Remembers the call of a request, if the session is for one message only. The end of the message decides what
+    /// happens to the call's record.
     pub fn note_call(&self, key: RequestKey, call: CallId) {
         if self.id.is_post() {
             enter(&self.calls).push((key, call));
@@ -307,19 +309,20 @@ impl Client {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// Marks the session as one whose open requests, and all that still come, go to another gateway unless their calls were sent.
+    /// Marks the session as leaving: its requests go to another gateway unless their calls were sent. That holds for
+    /// open requests and for all that still come.
     pub fn begin_leaving(&self) {
         self.begin_ending();
         self.is_leaving.store(true, Ordering::SeqCst);
     }
 
-    /// Whether requests that are no sent calls go to another gateway.
+    /// Whether the session is leaving ([`begin_leaving`](Self::begin_leaving)).
     pub fn is_leaving(&self) -> bool {
         self.is_leaving.load(Ordering::SeqCst)
     }
 
-    /// Gives a request back to the session, which takes it to another gateway: nothing of it was sent here. If an earlier gateway may
-    /// have sent it, the session must go on saying so.
+    /// Gives a request back to the session, which takes it to another gateway: nothing was sent for it here. If an
+    /// earlier gateway may have sent it, the session must go on saying so.
     pub fn give_back(&self, request: RequestKey) {
         self.outbox.given_back(request);
         let may_have_run = self.brought(request).is_some_and(|(sent, _)| sent);
@@ -344,8 +347,8 @@ impl Client {
         self.is_superseded.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the session does not wait here any more for what it asked: it has hung up, or has come again. It may have done so
-    /// while this process stood still, and then the end of its connection lies behind its requests.
+    /// Whether the session waits here no longer for its answers: it has hung up, or has come again. It may have done so
+    /// while this process stood still. Then the end of its connection comes after its requests.
     pub fn is_gone(&self) -> bool {
         self.is_superseded.load(Ordering::SeqCst) || self.hang_up.as_ref().is_some_and(HangUp::has_come)
     }
@@ -375,12 +378,10 @@ impl Client {
         self.link.send_replace(link);
     }
 
-    /// What is known from the client's handshake.
     pub fn handshake(&self) -> Handshake {
         enter(&self.handshake).clone()
     }
 
-    /// Changes what is known from the client's handshake.
     pub fn with_handshake<T>(&self, change: impl FnOnce(&mut Handshake) -> T) -> T {
         change(&mut enter(&self.handshake))
     }
