@@ -28,11 +28,9 @@ pub struct Environment {
     pub events: Events,
 }
 
-/// What the whole process shares: configuration, network, machine, and health.
 pub struct Process {
     pub config: Arc<Config>,
     pub net: Arc<dyn Net>,
-    /// The machine: files, processes, randomness.
     pub host: Arc<dyn Host>,
     /// The name by which an editor recognises this gateway: a random UUID. A hub has its predecessor's.
     pub gateway: String,
@@ -44,7 +42,8 @@ pub struct Process {
     pub own: OnceLock<GatewayCalls>,
     /// The records of a hub that served this process's session, if one did.
     pub former: OnceLock<Arc<CallFile>>,
-    /// The numbers of calls to editors with a journal are higher than this. They must rise as long as the gateway has its name.
+    /// The numbers of calls to editors with a journal begin above this. They must rise as long as the gateway has its
+    /// name.
     pub call_numbers_from: u64,
     /// When the gateway started.
     pub began: Instant,
@@ -89,7 +88,7 @@ impl Environment {
         let fresh = || uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
         let gateway = records.as_ref().map_or_else(fresh, |records| records.gateway.clone());
         let boot = fresh();
-        // A hub sends far less than a call in a microsecond, so its successor's numbers are higher.
+        // A hub sends far less than one call in a microsecond, so the numbers of its successor are higher.
         let since = host.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let call_numbers_from = if records.is_some() { u64::try_from(since.as_micros()).unwrap_or(0) } else { 0 };
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
@@ -166,8 +165,8 @@ impl Process {
         self.http.get().copied()
     }
 
-    /// Returns the URL at which programs of this machine reach MCP over HTTP; `None` if it is not served. An address that stands
-    /// for every one of the machine is no address to connect to.
+    /// Returns the URL at which programs of this machine reach MCP over HTTP; `None` if it is not served. If the
+    /// gateway listens on every address of the machine, the URL names one that can be connected to.
     pub fn http_url(&self) -> Option<String> {
         let address = self.http()?;
         let ip = match address.ip() {

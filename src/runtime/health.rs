@@ -77,8 +77,8 @@ impl Health {
     pub fn watched<T: Future<Output = ()>>(&self, name: &'static str, task: T) -> impl Future<Output = ()> + use<T> {
         let failed = self.failed.clone();
         async move {
-            // The task's own state is not used after a panic; what it shares with others is behind locks that stay usable after
-            // one.
+            // The task's own state is not used after a panic. Values that it shares with others are behind locks, and
+            // stay usable.
             if AssertUnwindSafe(task).catch_unwind().await.is_err() {
                 tracing::error!(event = "task_failed", task = name);
                 failed.send_replace(true);

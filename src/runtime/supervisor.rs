@@ -5,8 +5,8 @@
 //! child, and of every task that a child spawned, before it starts successors: ractor sends the notice before it drops the dead
 //! actor's state, so a port would still be bound. A death in `pre_start`, for which ractor sends no notice, counts like any other.
 //!
-//! *Owns* nothing: the [`Unit`] outlives it. *Receives* the ends of the children. *Dies* with an error when the intensity is
-//! exceeded. What waits for it decides how to go on.
+//! *Owns* nothing: the [`Unit`] outlives it. *Receives* the ends of the children. *Dies* with an error when there were
+//! too many ends. The code that waits for the supervisor decides how to go on.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -55,7 +55,7 @@ impl Tasks {
     }
 }
 
-/// An actor with what every actor of ours has around it: its address, its tasks, and a look at how long each message takes.
+/// An actor with what all our actors have: an address, tasks, and a measurement of how long each message takes.
 pub struct Seated<A: Actor> {
     pub inner: A,
     /// The actor's name in logs and labels.
@@ -72,8 +72,8 @@ impl<A: Actor> Actor for Seated<A> {
 
     async fn pre_start(&self, me: ActorRef<A::Msg>, arguments: A::Arguments) -> Result<A::State, ActorProcessingErr> {
         let _ = self.tasks.0.1.set(me.get_cell());
-        // Filled before the actor reads shared state: what is sent from here on waits in its mailbox, and what was changed before is
-        // in the shared state.
+        // The slot is filled before the actor reads shared state. A message that is sent from here on waits in the
+        // mailbox, and a change that was made before is in the shared state.
         self.slot.fill(me.clone());
         self.inner.pre_start(me, arguments).await
     }
@@ -98,8 +98,8 @@ pub struct ChildSpec {
     /// The child's name in logs and labels.
     pub name: &'static str,
     pub start: Start,
-    /// Empties the child's slot and ends what it was working on, such as its requests. Called after its end and before a successor
-    /// starts, also if the child did not start.
+    /// Empties the child's slot and ends its work, such as its requests. Called after the child's end and before a
+    /// successor starts, and also if the child did not start.
     pub settle: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -115,8 +115,9 @@ struct Running {
     tasks: Tasks,
 }
 
-/// Children that start and stop together. They are kept here and not in the supervisor's state: a supervisor that fails cannot stop
-/// its children, and ractor only kills them, without waiting for their end and without calling [`ChildSpec::settle`].
+/// Children that start and stop together. They are kept here and not in the supervisor's state, because a supervisor
+/// that fails cannot stop its children. ractor then only kills them, without waiting for their end and without calling
+/// [`ChildSpec::settle`].
 pub struct Unit {
     env: Arc<Environment>,
     specs: Vec<Arc<ChildSpec>>,
@@ -129,7 +130,7 @@ impl Unit {
         Self { env, specs: specs.into_iter().map(Arc::new).collect(), running: Mutex::default() }
     }
 
-    /// Starts all children in their order. Returns the one that did not start.
+    /// Starts all children in their order. Returns the name of a child that did not start.
     pub async fn start(&self, supervisor: Option<&ActorCell>) -> Option<&'static str> {
         for spec in &self.specs {
             let (spec, tasks) = (Arc::clone(spec), Tasks::default());
@@ -187,7 +188,7 @@ impl Unit {
     }
 }
 
-/// The supervisor actor. Its argument is its unit, which outlives it, and how often it starts that again.
+/// The supervisor actor. Its arguments are the unit, which outlives it, and how often the unit is started again.
 pub struct Supervisor {
     /// The supervisor's name in logs and reports.
     pub name: &'static str,
@@ -203,7 +204,8 @@ impl Supervisor {
     /// Counts the end of a child, and starts all again. A successor that does not start counts as another end.
     ///
     /// # Errors
-    /// There were too many ends, or a part of a child did not end: nothing is started beside its remains. All children are stopped.
+    /// There were too many ends. Or a part of a child did not end, and nothing may be started beside its remains. All
+    /// children are stopped.
     async fn again(
         &self,
         me: ActorRef<()>,
@@ -272,7 +274,7 @@ impl Actor for Supervisor {
             }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        // `None`: it was stopped with the others.
+        // `None`: the actor was stopped with the others.
         let child = state.unit.name_of(&cell);
         self.again(me, state, child.map(|child| (child, reason))).await
     }

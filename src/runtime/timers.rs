@@ -1,7 +1,8 @@
 //! The timers of one incarnation of an actor, by name.
 //!
-//! A machine arms and disarms a timer by name. The sleeping task only wakes the actor, which asks [`Timers::fired`] whether the
-//! name is still armed and due. So what a timer sent before it was disarmed, or armed again for later, never reaches the machine.
+//! A machine arms and disarms a timer by name. The sleeping task only wakes the actor, which asks [`Timers::fired`]
+//! whether the name is still armed and due. So a message that a timer sent before it was disarmed, or armed again for
+//! later, never reaches the machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,12 +30,12 @@ impl Drop for Armed {
 }
 
 impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
-    /// Creates timers that wake `actor` with the message that `wrap` makes of a name.
+    /// Creates timers that wake `actor`. `wrap` makes the message from the name of a timer.
     pub fn new(actor: ActorRef<M>, wrap: fn(K) -> M) -> Self {
         Self { actor, wrap, armed: BTreeMap::new() }
     }
 
-    /// Arms a name: it is due after `delay`. Replaces the time for which it was armed before.
+    /// Arms a name: it is due after `delay`. An earlier arming of the name is replaced.
     pub fn arm(&mut self, name: K, delay: Duration) {
         let (due, actor, wrap) = (Instant::now() + delay, self.actor.clone(), self.wrap);
         let sleeper = tokio::spawn(async move {

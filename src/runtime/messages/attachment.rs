@@ -1,4 +1,4 @@
-//! The messages that the attachment actor receives: mostly what it learns of its connection to the hub.
+//! The messages that the attachment actor receives: mostly news of its connection to the hub.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ pub enum Message {
         nth: u64,
         /// What the hub says of itself.
         welcome: Welcome,
-        /// The hub's process.
         peer: Option<Peer>,
         /// Takes lines for the hub, without line ends.
         lines: mpsc::Sender<String>,
@@ -27,7 +26,7 @@ pub enum Message {
     Failed { nth: u64, why: NoAttachment },
     /// The connection ended.
     Closed { nth: u64 },
-    /// This process can start no hub.
+    /// No hub can be started by this process.
     NotStarted,
     /// A hub that this process started has ended.
     StartedEnded {
@@ -50,6 +49,6 @@ pub enum NoAttachment {
     Refused(Refusal),
     /// The hub may not be used, or cannot be reached: a sentence for the log.
     Unusable(String),
-    /// The hub accepted the connection and did not answer in time. Its process, if that is known.
+    /// The hub accepted the connection and did not answer in time. The value is its process, if that is known.
     Unanswered(Option<Peer>),
 }

@@ -18,9 +18,9 @@ pub struct Addresses {
 
 #[derive(Debug, Default)]
 pub struct Mailboxes {
-    /// For messages of the editor's connection to the bridge, and to the registry.
+    /// The limit for messages of the editor's connection to the bridge and to the registry.
     pub bridge: Mailbox,
-    /// For messages of push sockets to the push actor.
+    /// The limit for messages of push sockets to the push actor.
     pub push: Mailbox,
 }
 
@@ -35,11 +35,12 @@ pub mod bridge {
 
     #[derive(Debug)]
     pub enum Message {
-        /// What others tell: the editor is needed, calls wait, a hint came, the link stops.
+        /// News from other parts: the editor is needed, calls wait, a hint came, the link stops.
         Told(Event),
-        /// A survey has ended. `news`: it found targets, and a file had changed, so an editor may be there: dial now.
+        /// A survey has ended. `news`: it found targets, and a file had changed. So an editor may be there, and the
+        /// bridge dials now.
         Offered { survey: Arc<Survey>, news: bool },
-        /// Which project is wanted has changed, has become unknown, or is known again.
+        /// Another project is wanted, or it is unknown which one, or the wanted project is known again.
         ProjectMoved,
         /// An event on the connection of this epoch.
         Heard(Epoch, Event, Option<Permit>),

@@ -18,7 +18,6 @@ use crate::survey::Survey;
 #[derive(Debug)]
 pub enum Delivered {
     Request {
-        /// The open request: its key, and which part has it.
         hold: Hold,
         /// The request's id, as the client wrote it.
         id: RequestId,
@@ -54,20 +53,23 @@ impl Delivered {
 pub enum Message {
     /// A request, notification or response of the client.
     Delivered(Delivered, Option<Permit>),
-    /// On the session's link a catalogue was published or looked for on disk, or it has changed how likely an editor is.
+    /// On the session's link a catalogue was published, or looked for on disk. Or an editor has become more or less
+    /// likely.
     LinkChanged,
     CatalogueChanged,
     /// The survey of where the client works has ended. The number is the generation in which it began.
     LookedAround(u64, Arc<Survey>),
     /// An editor of this process began or ended, or has other tools.
     EditorsChanged,
-    /// The hub was asked how its links stand, and has answered, or does not. The number of the question.
+    /// The hub has answered the question of how its links stand, or does not answer. The value is the number of the
+    /// question.
     Asked(u64),
-    /// Somebody else than the client wants the editor that this session means.
+    /// Something other than a request of the client needs the editor that this session means.
     EditorWanted,
     /// The tool of a call that was held on this link turned out to be a package tool.
     PackageToolCalled(LinkId, Asked, PackageTool, Arc<RawValue>),
-    /// stdin ended. Main waits until the permit is released: then the waiting `tools/list` requests are answered.
+    /// stdin ended. Main waits until the permit is released, and by then the waiting `tools/list` requests are
+    /// answered.
     InputEnded(Option<Permit>),
     /// A timer may be due.
     Timer(Timer),

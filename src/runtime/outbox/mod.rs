@@ -179,7 +179,8 @@ impl Outbox {
         self.lock().held_by(&[Holder::Intake, Holder::Session])
     }
 
-    /// Notes that the answer to a request is being made, and comes soon: at the end it is waited for, as that of a call is.
+    /// Notes that the answer to a request is being made and comes soon. At the end the gateway waits for it, as for the
+    /// answer of a call.
     pub fn is_being_answered(&self, key: RequestKey) {
         if let Some(open) = self.lock().get(key) {
             open.hold.pass(Holder::Ledger);
@@ -200,7 +201,7 @@ impl Outbox {
         self.lock().get(key).map(|open| open.id.clone())
     }
 
-    /// Returns the number that the client gave a request as its id; `None` if the request is not open, or its id is no such number.
+    /// Returns the id of a request if it is a number; `None` if the request is not open, or its id is no such number.
     pub fn number_of(&self, key: RequestKey) -> Option<u64> {
         self.id(key)?.as_json().parse().ok()
     }
@@ -243,8 +244,8 @@ impl Outbox {
             requests.render();
         }
         drop(requests);
-        // Rendered outside the lock, since results reach megabytes. The request is removed already, so no other part can answer
-        // it in the meantime.
+        // The line is made outside the lock, since results reach megabytes. The request is removed already, so no other
+        // part can answer it in the meantime.
         let mut text = line(&open);
         // The two bytes are the brackets of a batch.
         if text.len() + 2 > CLIENT_MESSAGE_MAX_BYTES {
@@ -374,7 +375,7 @@ impl Outbox {
         self.lock().join_batch(request, key);
     }
 
-    /// Ends a batch, of which all members are read. Its answers are sent as soon as the last one is there.
+    /// Ends a batch after all its members are read. The answers are sent as soon as the last one is there.
     pub fn end_batch(&self, key: BatchKey) {
         self.lock().render();
         self.push_answer(Some(key), None, true);
@@ -416,7 +417,7 @@ impl Outbox {
     fn change(&self, change: impl FnOnce(&mut Requests)) {
         change(&mut self.lock());
         self.filled.notify_one();
-        // Answering a member of a batch closes its request even if nothing is written yet.
+        // The answer to a member of a batch closes its request, even if nothing is written yet.
         self.emptied.notify_waiters();
     }
 
@@ -469,7 +470,8 @@ impl Outbox {
         }
     }
 
-    /// Waits until lines wait, and nothing was taken for `most`. Notices that after twice as long at the latest.
+    /// Waits until lines wait and the client takes nothing for `most`. This is noticed after twice that time at the
+    /// latest.
     pub async fn stands_still(&self, most: Duration) {
         loop {
             let (before, waits) = (self.left.load(Ordering::Relaxed), !self.is_flushed());
