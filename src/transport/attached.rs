@@ -41,7 +41,7 @@ pub(super) async fn run<S: Spawn>(seat: &Arc<HubSeat>, spawn: S, mut end: watch:
     let embeds = tokio::select! {
         biased;
         _ = embeds.wait_for(|embeds| *embeds) => true,
-        // A bug of ours costs the hub, and not the session.
+        // A bug of ours costs the session its hub, but not its client.
         () = exhausted.notified() => true,
         _ = end.wait_for(|end| *end) => false,
     };
@@ -55,15 +55,15 @@ pub(super) async fn run<S: Spawn>(seat: &Arc<HubSeat>, spawn: S, mut end: watch:
     tokio::select! {
         biased;
         () = know_former(seat) => {}
-        // What is open is answered at the end of the session.
+        // The open requests are answered at the end of the session.
         _ = end.wait_for(|end| *end) => return false,
     }
     come_here(seat);
     true
 }
 
-/// Waits at the end of the session until the hub has answered its calls, and answers here what it does not answer in time. The hub
-/// knows what became of each, and gives its last answers as soon as it is told of the end.
+/// At the end of the session, waits until the hub has answered its calls. Calls that the hub does not answer in time
+/// are answered here. The hub knows how each call stands, and gives its last answers as soon as it is told of the end.
 pub(super) async fn end(seat: &HubSeat, why: ShutdownReason) {
     let port = &seat.port;
     if why != ShutdownReason::ClientGone {
@@ -105,7 +105,7 @@ pub(super) async fn end(seat: &HubSeat, why: ShutdownReason) {
                 seat.answer_here(&said, verdict, ToolResult::error(user_text::not_sent_at_the_end(tool)));
                 continue;
             }
-            // No ledger is left that could have it, and nothing is sent again.
+            // No ledger is left that could have the call, and nothing is sent again.
             Fate::Adopt { sent, .. } => Some(sent.call),
             Fate::Again => None,
             Fate::Unknown(call) => call,
@@ -115,7 +115,8 @@ pub(super) async fn end(seat: &HubSeat, why: ShutdownReason) {
     }
 }
 
-/// Says in the records of a hub that has ended how this session's calls stand. Done when the client has its answers.
+/// Notes, in the records of a hub that has ended, how this session's calls stand. This is done when the client has its
+/// answers.
 pub(super) async fn conclude(seat: &HubSeat) {
     let Some(state) = seat.env.config.state_dir.as_deref().filter(|_| enter(&seat.records).is_some()) else { return };
     if seat.client.has_all() {
@@ -133,8 +134,8 @@ pub(super) async fn conclude(seat: &HubSeat) {
     }
 }
 
-/// Takes the records of this session's calls along. From here on nobody brings their requests to a hub, and whatever becomes of them is
-/// recorded here. If a hub has the records, they stay with it.
+/// Takes the records of this session's calls along. From here on nobody brings their requests to a hub, and what
+/// happens to them is recorded here. If a hub has the records, they stay with the hub.
 async fn follow(seat: &HubSeat) {
     let (Some(own), Some(state)) = (seat.env.own.get(), &seat.env.config.state_dir) else { return };
     let open = seat.port.told().into_iter().map(|open| open.request).collect();
@@ -142,13 +143,13 @@ async fn follow(seat: &HubSeat) {
         if gateway_calls::follow(state, &own.file, &seat.name, &open) {
             return;
         }
-        // Whoever only looks whether a hub runs holds its lock for a moment.
+        // A process that only looks whether a hub runs holds the hub's lock for a moment.
         sleep(CLAIM_PAUSE).await;
     }
 }
 
-/// Learns what became of the calls that were said to a hub: whether each was sent is in the hub's records. If they cannot be read, it may
-/// have been.
+/// Learns how the calls that were given to a hub stand. The hub's records say whether each one was sent. If they cannot
+/// be read, each may have been sent.
 async fn know_former(seat: &HubSeat) {
     if let Some(former) = seat.former_records(HUB_TAKEN_OVER_WITHIN).await {
         let _ = seat.env.former.set(Arc::new(former));
@@ -168,30 +169,30 @@ fn come_here(seat: &HubSeat) {
     for said in said {
         take(seat, &links, said);
     }
-    // The router looks again, here.
+    // The router decides anew, in this process.
     seat.client.actor.cast(session::Message::EditorWanted);
 }
 
-/// Takes a call that was said to a hub to its link in this process.
+/// Takes a call that was given to a hub to its link in this process.
 fn take(seat: &HubSeat, links: &Ports, said: Said) {
     let (asked, waited) = (said.asked(), said.since.elapsed());
     let Said { hold, id, project, call, sent, .. } = said;
     if !hold.is_open() {
-        // The record of its call was taken along, and nobody waits for that any more.
+        // The record of the call was taken along, and nobody waits for that call any more.
         if let (Some(own), Some(origin)) = (seat.env.own.get(), seat.client.origin_of(hold.key())) {
             own.file.delivered(origin);
         }
         return;
     }
     let Ok(link) = links.to_project(&project) else {
-        // As many links are open as may be: those of the hub were not more.
+        // The limit of links is reached. The hub had no more links than that.
         let error = RpcError::internal(user_text::INTERNAL);
         seat.client.refuse(hold.key(), &error);
         return;
     };
     link.want();
     let mut may_have_run = false;
-    // To read a resource runs nothing twice that counts: such a request is handled like a new one.
+    // To read a resource twice does no harm, so such a request is handled like a new one.
     if let (AnswerForm::ToolResult, true, Some(origin)) = (&asked.form, sent, seat.client.origin_of(hold.key())) {
         match link.resume(asked.clone(), (&call.tool, &call.arguments), &origin, waited) {
             Resumed::Settled => return,

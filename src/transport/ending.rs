@@ -13,9 +13,9 @@ use crate::limits::{DRAIN_MAX, FLUSH_MAX, FLUSH_READING_MAX};
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::messages::session;
 
-/// Waits until the session actor has handled, in order, what it received before the end of input, and then the end itself, at
-/// which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. Then waits up to
-/// `DRAIN_MAX` for the answers to the session's calls.
+/// Waits until the session actor has handled, in order, the messages before the end of input, and then the end itself.
+/// At that end it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. Then waits
+/// up to `DRAIN_MAX` for the answers to the session's calls.
 pub(super) async fn handled(client: &Client) {
     // This takes a short time: no handler of the session actor waits.
     let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
@@ -35,7 +35,7 @@ pub(super) async fn answer_all(client: &Client, why: ShutdownReason) {
     for request in client.outbox.requests_with_call() {
         client.outbox.answer_error(request, &RpcError::internal(user_text::RESULT_NOT_STORED));
     }
-    // Needed because reading may have stopped in the middle of a batch.
+    // Reading may have stopped in the middle of a batch.
     client.outbox.end_batches();
     client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
 }
@@ -49,7 +49,7 @@ pub(super) enum Stop {
     Leave(Duration),
 }
 
-/// Ends what a session has open: nothing of it is sent any more, and every request is answered.
+/// Ends everything that a session has open: nothing more is sent for it, and every request is answered.
 pub(super) async fn conclude(parts: &Parts, client: &Client, why: ShutdownReason) {
     client.begin_ending();
     for link in parts.links.all() {

@@ -23,7 +23,7 @@ use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
 use crate::protocol::jsonrpc;
 use crate::runtime::outbox::SERVER;
 
-/// How often the hub looks whether it is used, and still the hub.
+/// How often the hub looks whether it is still used, and whether it still is the hub.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Serves sessions until `quit` gives a reason to end, or until the hub was idle for [`HUB_IDLE_MAX`] if `leaves` is set.
@@ -46,7 +46,7 @@ pub async fn run<S: Spawn>(
     accepting.abort();
     let _ = accepting.await;
     if let Some(records) = &parts.env.records {
-        // For the successor.
+        // The successor needs the records.
         records.put_back();
     }
     match why {
@@ -62,7 +62,7 @@ pub async fn run<S: Spawn>(
 /// it sent are answered. `session`: a name that no other session has.
 ///
 /// # Errors
-/// It cannot be asked, or did not hear the question in time.
+/// The hub cannot be asked, or did not hear the question in time.
 pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
     let hello = Hello {
         oldest: hub::OLDEST,
@@ -79,14 +79,14 @@ pub async fn ask_to_retire(socket: &Path, session: String) -> io::Result<()> {
         let Connection { mut reader, mut writer, .. } =
             local_socket::connect(socket).await.map_err(|error| io::Error::other(error.to_string()))?;
         writer.write_all(lines.as_bytes()).await?;
-        // Its sessions without open calls end at once, and this is one.
+        // The hub ends sessions without open calls at once, and this is such a session.
         while reader.read(&mut [0; 1024]).await? > 0 {}
         Ok(())
     };
     timeout(2 * HUB_ATTACH_MAX, asked).await?
 }
 
-/// Takes over the calls that an earlier hub left. Done before any client comes.
+/// Takes over the calls that an earlier hub left. This is done before any client comes.
 pub fn recover(parts: &Parts) {
     let Some(records) = &parts.env.records else { return };
     let left = records.left();
@@ -95,20 +95,21 @@ pub fn recover(parts: &Parts) {
         parts.env.events.hub_recovering(open);
     }
     for left in left {
-        // A hub has its predecessor's name, unless that may still live.
+        // A hub has its predecessor's name, unless the predecessor may still live.
         link_of(parts, &left.sent).calls.take_over(left.takeover(), records.is_copy);
     }
 }
 
-/// Returns the link to the editor that a call was sent to. A call of an unknown project, or of one project too many, cannot be
-/// looked for, and belongs to the first link.
+/// Returns the link to the editor that a call was sent to. A call cannot be looked for if its project is unknown, or if
+/// as many links are open as may be. Such a call belongs to the first link.
 fn link_of(parts: &Parts, sent: &SentCall) -> Arc<LinkParts> {
     let link = sent.project.as_deref().and_then(|project| parts.links.to_project(project).ok());
     link.unwrap_or_else(|| Arc::clone(parts.links.first()))
 }
 
-/// Waits for a reason to end that the hub finds itself: it was idle for [`HUB_IDLE_MAX`], if it `leaves` then, or it is not elected
-/// any more, or its records are not at their place. Then another hub may run, which has the editors and the sessions that come.
+/// Waits for a reason to end that the hub finds itself. It may have been idle for [`HUB_IDLE_MAX`], if it `leaves`
+/// then. It may not be elected any more, or its records may not be at their place. In these two cases another hub may
+/// run, which has the editors and gets the new sessions.
 async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> ShutdownReason {
     let mut idle = Duration::ZERO;
     loop {
@@ -136,7 +137,7 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
 async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut listener: Listener) {
     let (strangers, runtime) = (Arc::new(Semaphore::new(HUB_STRANGERS_MAX)), several.runtime());
     loop {
-        // A connection waits in the system's queue while too many have not said who they are.
+        // While too many connections have not said who they are, further ones wait in the system's queue.
         let Ok(stranger) = Arc::clone(&strangers).acquire_owned().await else { return };
         let accepted = tokio::select! {
             biased;
@@ -149,7 +150,7 @@ async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut liste
         let connection = match accepted {
             Ok(connection) => connection,
             Err(error) => {
-                // No file descriptor is free, for example.
+                // For example, no file descriptor is free.
                 parts.env.events.hub_cannot_accept(&error.to_string());
                 sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -163,7 +164,8 @@ async fn accept<S: Spawn>(parts: Arc<Parts>, several: Arc<Several<S>>, mut liste
     }
 }
 
-/// Binds the socket again if somebody removed its file, which no session finds then. If that fails, the hub makes way.
+/// Binds the socket again if somebody removed its file, because without the file no session finds the socket. If that
+/// fails, the hub makes way.
 fn bind_again(parts: &Parts, listener: &mut Listener) {
     let may_bind = parts.env.records.as_ref().is_some_and(|records| records.owned().is_ok());
     if listener.is_there() || !may_bind {
@@ -238,13 +240,13 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
     };
     match several.attach(arrival, reader, writer) {
         Ok(session) => parts.env_of(session.client.id).events.hub_session_opened(pid, &build),
-        // Another session took the last place meanwhile. This one finds its connection closed, and asks again.
+        // Another session took the last place meanwhile. The connection of this one is closed, and it asks again.
         Err(_) => parts.env.events.hub_session_refused(Some(Reason::Full), "as many sessions are open as there may be"),
     }
 }
 
-/// Lets nothing more be sent for a session that has come again. This process stood still, so the session hung up, and the end of its
-/// former connection lies behind requests that it brings anew.
+/// Stops all sending for a session that has come again. While this process stood still, the session hung up and brought
+/// its requests anew. The end of its former connection comes only after those requests.
 fn supersede(parts: &Parts, former: &Client) {
     former.supersede();
     for link in parts.links.all() {
@@ -254,7 +256,7 @@ fn supersede(parts: &Parts, former: &Client) {
     }
 }
 
-/// Reads the first line, without its end. `None` if the connection ends before, or the line is longer than
+/// Reads the first line, without its end. `None` if the connection ends earlier, or the line is longer than
 /// [`HUB_HELLO_MAX_BYTES`].
 async fn first_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
     let mut line = Vec::new();

@@ -44,7 +44,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
     }
 }
 
-/// Runs one link until the gateway ends, or the only session has left it.
+/// Runs one link until the gateway ends, or until the only session has left the link.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     let (stop, stopping) = watch::channel(false);
@@ -74,7 +74,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
     deadlines.abort();
 }
 
-/// Waits until the link is closed because the only session has left it, and its calls have ended.
+/// Waits until the link can be closed: the only session has left it, and its calls have ended.
 async fn left(parts: &Parts, link: &Arc<LinkParts>) {
     let mut left = link.left.subscribe();
     loop {

@@ -1,5 +1,5 @@
-//! Serves messages that clients send alone, as over HTTP. Each has a session of its own ([`crate::client::Posting`]), without a
-//! supervision tree: if its actor fails, the one request is answered so.
+//! Serves messages that clients send alone, as over HTTP. Each has a session of its own ([`crate::client::Posting`]),
+//! without a supervision tree: if its actor fails, its one request is answered with an error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::link::LinkParts;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::{self, ClientInfo, ToolResult};
 
-/// As many messages are served as may be.
+/// The limit of messages that are served at once is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyPosts;
 
@@ -33,10 +33,11 @@ pub struct Posts<S> {
     spawn: S,
     places: Arc<Semaphore>,
     stop: watch::Receiver<Option<Stop>>,
-    /// What the hub says for all its clients.
+    /// The configuration of the hub for all its clients.
     config: Arc<Config>,
-    /// The link of messages that may use all editors, and the link of those for one project, while no editor is found for them.
-    /// All messages share them: what they show depends on the editors alone.
+    /// While no editor is found, a message is on one of these links: the first is for messages that may use all
+    /// editors, the second for messages for one project. All messages share them, because what they show depends on the
+    /// editors alone.
     nowhere: [Arc<LinkParts>; 2],
 }
 
@@ -65,7 +66,7 @@ impl<S: Spawn> Posts<S> {
         self.stop.borrow().is_some() || self.parts.env.is_draining()
     }
 
-    /// Returns the link of messages that may use all editors, while they are for none of them.
+    /// Returns the link for messages that may use all editors and have chosen none.
     pub fn nowhere(&self) -> &Arc<LinkParts> {
         &self.nowhere[0]
     }
@@ -113,11 +114,11 @@ impl Post {
             client: Arc::clone(&self.client),
             links: Arc::clone(&self.parts.links),
         };
-        // Not kept while the message is served: what a call needs of it is in the ledger, within the bounds there.
+        // The line is not kept while the message is served: the ledger has what a call needs, within its own bounds.
         let (client, line) = (Arc::clone(&self.client), std::mem::take(&mut self.posting.line));
         let reading = async {
             stdin_reader::one(with, line).await;
-            // Everything was read: nothing more happens here.
+            // Everything was read, and nothing more happens here.
             std::future::pending::<()>().await;
         };
         let writing = async {
@@ -126,7 +127,7 @@ impl Post {
         };
         let failing = async {
             actor.first_ended().await;
-            // Answers what it had.
+            // The end of the actor answers the requests that it had.
             actor.stop().await;
             std::future::pending::<()>().await;
         };
@@ -144,7 +145,7 @@ impl Post {
                 if is_delivered {
                     records.delivered(Origin { session: Arc::clone(&session), number: request.number });
                 } else {
-                    // Nobody brings its request again, but its client may ask for the call by its id.
+                    // Nobody brings the call's request again, but its client may ask for the call by its id.
                     records.told(call);
                 }
             }
@@ -152,14 +153,14 @@ impl Post {
         self.parts.sessions.close(self.client.id);
     }
 
-    /// Waits until nothing is left to do for the message. Returns whether its answer was written to its client's connection.
+    /// Waits until the message needs nothing more. Returns whether its answer was written to its client's connection.
     async fn last(&mut self) -> bool {
         let left = tokio::select! {
             biased;
             left = &mut self.departure => left,
             () = stopped(&mut self.stop) => {
                 self.conclude().await;
-                // The client has some time to read what it is told.
+                // The client has some time to read its last answers.
                 let Ok(left) = timeout(FLUSH_READING_MAX, &mut self.departure).await else { return false };
                 left
             }
@@ -178,7 +179,7 @@ impl Post {
         }
     }
 
-    /// Waits for the answer that its client does not wait for.
+    /// Waits for the answer for which the client waits no longer.
     async fn answered(&mut self, mut lines: Lines) {
         tokio::select! {
             biased;
@@ -187,7 +188,7 @@ impl Post {
         }
     }
 
-    /// Answers what is open, because the hub ends. No other gateway has these requests, so each is answered here.
+    /// Answers the open requests, because the hub ends. No other gateway has these requests, so each is answered here.
     async fn conclude(&self) {
         let how = *self.stop.borrow();
         if let Some(Stop::Leave(patience)) = how {
@@ -199,7 +200,7 @@ impl Post {
             };
             refuse_held();
             let _ = timeout(patience.max(Duration::from_millis(1)), self.client.outbox.calls_answered()).await;
-            // A call that came meanwhile and still waits was not sent.
+            // A call that came meanwhile and is still held was not sent.
             refuse_held();
             let profile = self.client.handshake().profile_by_handshake();
             for (request, call) in self.client.noted_calls() {
@@ -208,10 +209,10 @@ impl Post {
                     link.calls.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)))
                 });
                 let lost = user_text::hub_ends_under(tool.as_deref().unwrap_or("the tool"), call);
-                // Of a call that has its answer, this does nothing.
+                // This does nothing if the call has its answer.
                 self.client.outbox.answer(request, &mcp::tool_result(&ToolResult::error(lost), &profile));
             }
-            // Resources whose text a call of a tool gives. That call may have been sent.
+            // These read resources whose text comes from a call of a tool. That call may have been sent.
             for request in self.client.outbox.requests_with_call() {
                 self.client.outbox.answer_error(request, &RpcError::internal(user_text::HUB_LEFT));
             }

@@ -71,10 +71,9 @@ pub async fn run<S: Spawn>(
     let permit = timeout(FLUSH_MAX, parts.client.mailbox.permit(0)).await.ok().flatten();
     parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
-        // Waits until the session actor has handled, in order, what it received before the end of input, and then the end itself,
-        // at which it answers waiting `tools/list` requests: a client may write to a pipe and close it at once. That takes a
-        // short time, because no handler waits.
-        // What waits for a hub's answer waits longer.
+        // Waits until the session actor has handled, in order, the messages before the end of input, and then the end
+        // itself. At that end it answers waiting `tools/list` requests: a client may write to a pipe and close it at
+        // once. That takes a short time, because no handler waits. It takes longer only if a hub was asked.
         let most = if hub.is_some() { HUB_VERDICTS_MAX } else { FLUSH_MAX };
         let _ = timeout(most, parts.client.mailbox.idle()).await;
         let settled = async {
@@ -87,8 +86,8 @@ pub async fn run<S: Spawn>(
     if let Some(hub) = hub {
         attached::end(hub, why).await;
     }
-    // Done before waiting for the tree's end: that may take seconds if an actor is stuck, and clients kill a server that ends
-    // slowly.
+    // This is done before waiting for the tree's end. That may take seconds if an actor is stuck, and clients kill a
+    // server that ends slowly.
     answer_all(parts, why).await;
     let _ = stop.send(true);
     if tree_runs {
@@ -154,8 +153,9 @@ impl Pumps {
         Self { input: tokio::spawn(input), output: tokio::spawn(output) }
     }
 
-    /// As [`of`](Self::of), but reads where the actors run: a call then changes no thread on its way to its link. If an actor there is
-    /// stuck, the session hears nothing and takes the hub for hung, which it is.
+    /// As [`of`](Self::of), but reads on the runtime of the actors, so that a call changes no thread on its way to its
+    /// link. If an actor there is stuck, the session hears nothing and takes the hub for hung. That is right, because
+    /// the hub is hung then.
     pub(super) fn beside_actors(
         parts: &Parts,
         client: &Arc<Client>,

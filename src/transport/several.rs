@@ -37,7 +37,7 @@ pub struct Several<S> {
     /// Ends all links, after the sessions.
     last: watch::Sender<bool>,
     links: Mutex<Option<JoinHandle<()>>>,
-    /// Places for sessions of single messages.
+    /// The permits for sessions of single messages.
     posts: Arc<Semaphore>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -82,7 +82,7 @@ impl<S: Spawn> Several<S> {
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Session, TooManySessions> {
         let arrival = arrival.into();
-        // The session of another process has a link of its own there, on which it is while no editor is found for it.
+        // The session of another process has its own link in that process, for the time while no editor is found.
         let own = (!arrival.speaks_port).then(|| self.parts.links.nowhere().id);
         let opened = self.parts.sessions.open(own.unwrap_or(LinkId::FIRST), arrival, &self.parts.env.events);
         let client = opened.inspect_err(|_| own.into_iter().for_each(|own| self.parts.links.close(own)))?;
@@ -120,8 +120,8 @@ impl<S: Spawn> Several<S> {
         self.stop(Stop::End).await;
     }
 
-    /// Ends all sessions without answers to what was not sent to an editor, then all links. Calls that were sent have `patience`
-    /// to be answered. For clients that bring their open requests to another gateway.
+    /// Ends all sessions without answers to requests that were not sent to an editor, then ends all links. Sent calls
+    /// have `patience` to be answered. This is for clients that bring their open requests to another gateway.
     pub async fn leave(&self, patience: Duration) {
         self.stop(Stop::Leave(patience)).await;
     }
@@ -135,7 +135,7 @@ impl<S: Spawn> Several<S> {
         let all = u32::try_from(POSTS_MAX).unwrap_or(u32::MAX);
         let _ = self.posts.acquire_many(all).await;
         if let (Stop::Leave(_), Some(records)) = (stop, &self.parts.env.records) {
-            // The links end under calls that still run. What they make of that is no answer.
+            // The links end under calls that still run. The verdicts that they give then are no answers.
             records.freeze();
         }
         self.last.send_replace(true);
@@ -172,13 +172,14 @@ async fn serve<S: Spawn>(
         () = client.input_ended.notified() => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
         () = exhausted.notified() => ShutdownReason::Exhausted,
-        // Its answers stay as records, and it comes again if it lives.
+        // The session's answers stay as records, and it comes again if it lives.
         () = client.outbox.stands_still(HUB_SESSION_STILL_MAX), if client.speaks_port => ShutdownReason::ClientGone,
     };
     let how = *end.borrow();
     let mut why = why;
     if let (Some(Stop::Leave(patience)), ShutdownReason::Signal) = (how, why) {
-        // The session is heard meanwhile: it asks whether this hub lives, cancels calls, and makes new ones, which it gets back.
+        // The session is heard meanwhile: it asks whether this hub lives, and cancels calls. It also makes new calls,
+        // and gets them back.
         let left = tokio::select! {
             biased;
             () = leave(parts, client, patience) => true,
@@ -192,7 +193,7 @@ async fn serve<S: Spawn>(
             input.abort();
             return why;
         }
-        // It takes nothing to another gateway any more.
+        // The session takes nothing to another gateway any more.
         why = ShutdownReason::InputEnded;
     }
     ending::conclude(parts, client, why).await;
@@ -200,13 +201,13 @@ async fn serve<S: Spawn>(
     if !tree.is_finished() {
         let _ = (&mut tree).await;
     }
-    // For the calls that were read in the meantime.
+    // This is for the calls that were read in the meantime.
     ending::settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
         parts.env_of(client.id).events.stdout_not_read(client.outbox.counts().queued);
     }
-    // A session that said that its client's input ended hangs up as soon as it has passed the answers on.
+    // A session whose client's input has ended hangs up as soon as it has passed the answers on.
     if why == ShutdownReason::InputEnded && !input.is_finished() {
         let _ = timeout(FLUSH_MAX, &mut input).await;
     }
@@ -216,7 +217,8 @@ async fn serve<S: Spawn>(
     why
 }
 
-/// Keeps what a session that has ended did not say it has: its process may have been killed with it.
+/// Keeps the answers of a session that has ended, if the session did not say that it has them: its process may have
+/// been killed with them.
 fn keep_undelivered(parts: &Parts, client: &Client) {
     let (Some(records), Some(session)) = (&parts.env.records, client.name()) else { return };
     for left in records.left().iter().filter(|left| left.sent.origin.session == session) {
@@ -227,11 +229,11 @@ fn keep_undelivered(parts: &Parts, client: &Client) {
     }
 }
 
-/// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for the
-/// answers to what was sent.
+/// Ends a session whose client brings its open requests to another gateway: takes back what was not sent, and waits for
+/// the answers to what was sent.
 async fn leave(parts: &Parts, client: &Client, patience: Duration) {
     client.begin_leaving();
-    // Until what was read before is in a ledger, or waits in the session actor.
+    // Messages that were read before must first be in a ledger, or wait in the session actor.
     let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
     for link in parts.links.all() {
         for request in link.calls.ledger(|ledger, _| ledger.release_held_of(client.id)) {

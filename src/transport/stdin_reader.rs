@@ -59,7 +59,7 @@ impl Surroundings {
 /// documentation of Unity-MCP's server, and a client written for that server waits for the answer.
 pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let backlog = Arc::new(Backlog::of(with.clone()));
-    // A task of its own: to read may block this thread.
+    // This is a task of its own, because reading may block this thread.
     let delivering = with.env.health.spawn("delivery", Arc::clone(&backlog).deliver_all());
     let mut intake = Intake { with, backlog, batches: false };
     let rest = if intake.with.client.speaks_port { HUB_CALL_REST_MAX_BYTES } else { 0 };
@@ -91,7 +91,7 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     }
 }
 
-/// Reads what a session still says after the end of its client's input: which answers its client has.
+/// After the end of its client's input a session still says which answers its client has. This reads those messages.
 async fn acknowledgements(
     with: &Surroundings,
     mut decoder: LineDecoder,
@@ -114,13 +114,13 @@ async fn acknowledgements(
     }
 }
 
-/// Reads one message, or one batch, of a session that has no other. Its session actor runs.
+/// Reads the only message, or the only batch, of a session. Its session actor runs.
 pub async fn one(with: Surroundings, line: Bytes) {
     let batches = with.client.handshake().profile.version.batches();
     let backlog = Arc::new(Backlog::of(with.clone()));
     let mut intake = Intake { with, backlog, batches };
     intake.line(Line::Whole(line)).await;
-    // If the session actor has ended, no other one follows.
+    // If the session actor has ended, no successor follows.
     for delivery in enter(&intake.backlog.waiting).drain(..) {
         refuse(&intake.with, &delivery);
     }
@@ -139,7 +139,7 @@ struct Backlog {
     with: Surroundings,
     waiting: Mutex<VecDeque<Delivery>>,
     grown: Notify,
-    /// Whether a session actor ran.
+    /// Whether a session actor has ever run.
     was_met: AtomicBool,
 }
 
@@ -148,8 +148,8 @@ impl Backlog {
         Self { with, waiting: Mutex::default(), grown: Notify::new(), was_met: AtomicBool::new(false) }
     }
 
-    /// Passes a message to the session actor at once if one runs and no message waits; otherwise lets it wait. Refuses it if too much
-    /// waits.
+    /// Passes a message to the session actor at once if one runs and no message waits; otherwise lets it wait. Refuses
+    /// the message if too much waits.
     fn take_in(&self, mut delivery: Delivery, permit: Option<Permit>) {
         let mut waiting = enter(&self.waiting);
         if waiting.is_empty()
@@ -169,7 +169,7 @@ impl Backlog {
         }
     }
 
-    /// Delivers what waits, whenever something does. Never returns.
+    /// Delivers the waiting messages whenever there are any. Never returns.
     async fn deliver_all(self: Arc<Self>) {
         loop {
             self.grown.notified().await;
@@ -177,8 +177,8 @@ impl Backlog {
         }
     }
 
-    /// Passes what waits to a session actor, in order, as soon as one runs. Refuses a message that has waited too long. Nothing is
-    /// lost if this ends early.
+    /// Passes the waiting messages to a session actor, in order, as soon as one runs. Refuses a message that has waited
+    /// too long. If this future is dropped, no message is lost.
     async fn deliver(&self) {
         let (client, mut ended) = (&self.with.client, None);
         loop {
@@ -213,7 +213,7 @@ impl Backlog {
         let Delivery { message, bytes, since } = delivery;
         let request = message.request().cloned();
         self.was_met.store(true, Ordering::Relaxed);
-        // Marked first: from here on the supervisor answers the request if the session actor ends.
+        // The request is marked first: from here on the supervisor answers it if the session actor ends.
         if let Some(request) = &request {
             request.pass(Holder::Session);
         }
@@ -241,7 +241,7 @@ enum Then {
     GoOn,
     /// The client asked the gateway to end.
     End,
-    /// The client of a session on this hub sends nothing more.
+    /// The session's client sends nothing more, but the session still says which answers its client has.
     Acknowledge,
 }
 
@@ -448,8 +448,8 @@ impl Intake {
     }
 }
 
-/// Answers a request that no session actor took in time, or for which the queue has no room, with an internal error: it did not
-/// run. A notification or response is dropped.
+/// Answers a request with an internal error: no session actor took it in time, or the queue has no room for it. The
+/// request did not run. A notification or response is dropped.
 fn refuse(with: &Surroundings, delivery: &Delivery) {
     if let Some(request) = delivery.message.request() {
         with.client.refuse(request.key(), &RpcError::internal(user_text::INTERNAL));
