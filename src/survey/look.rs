@@ -71,8 +71,8 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
                 package_version: survey.facts.package_version.clone(),
             });
         } else {
-            // To look up who listens may take a look at all processes (`docs/benchmarks.md`), so it is done only if there is no port
-            // that may be connected to.
+            // To find the owner of a port may need a look at all processes (`docs/benchmarks.md`). So it is done only
+            // if no port may be connected to.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
             let why = if abroad.is_some() {
                 "UNITY_HOST names another machine"
@@ -132,7 +132,7 @@ pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectF
     dialect.read_project(&files(host, project, dialect.project_files()))
 }
 
-/// Reads those of these files that exist.
+/// Reads the files of this list that exist.
 fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFiles {
     let mut files = ProjectFiles::new();
     for file in wanted {
@@ -161,8 +161,8 @@ fn unreadable(error: &std::io::Error) -> Unreadable {
     }
 }
 
-/// Returns the ports on which the editor listens although they are not its own port, because that port was taken when its bridge
-/// started.
+/// Returns the ports on which the editor listens in place of its own port. An editor does that if its own port was
+/// taken when its bridge started.
 fn moved_ports(host: &dyn Host, survey: &Survey) -> Vec<u16> {
     let dialect = survey.dialect;
     let own = survey.facts.port.map(|(port, _)| port).or(dialect.properties().default_ports.first().copied());

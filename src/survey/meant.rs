@@ -47,8 +47,9 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
     Meant { problem, ..Meant::default() }
 }
 
-/// Leaves out the second readings of roots whose first one is there. A client that does not encode its paths calls the folder
-/// `a%20b` by that name; then both readings are among the roots, and `a b` comes first.
+/// Each root can be read in two ways, because a client may not encode its paths. Such a client calls the folder `a%20b`
+/// by that name, so both `a b` and `a%20b` are among the roots, and `a b` comes first. This leaves out the second
+/// reading of a root if the folder of the first one exists.
 fn first_readings(roots: &[PathBuf]) -> Vec<PathBuf> {
     let is_second = |root: &&PathBuf| {
         let first = root.to_str().and_then(percent_decoded).map(PathBuf::from);
@@ -122,7 +123,7 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
         found.iter().map(|project| (project, editor_of(host, config, project))).collect();
     let those = |which: Editor| editors.iter().filter(move |(_, editor)| *editor == which).map(|(project, _)| *project);
     let running: Vec<&PathBuf> = those(Editor::Listens).collect();
-    // An editor that is alive and does not listen may be reloading. Then the one that listens is not the only one.
+    // An editor that is alive and does not listen may be reloading. So the one that listens may not be the only one.
     if let ([one], None, false) = (running.as_slice(), those(Editor::Alive).next(), cut) {
         return Meant { project: Some((*one).clone()), ..Meant::default() };
     }
@@ -148,7 +149,7 @@ enum Editor {
     Listens,
     /// Its process is alive, or its files say that it is at work.
     Alive,
-    /// Nothing.
+    /// Nothing is seen.
     Unseen,
 }
 

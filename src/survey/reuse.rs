@@ -18,15 +18,15 @@ use crate::protocol::dialect::Dialect;
 /// accepted: a false match only means that the process still counts as the editor.
 const EDITORS: [&str; 2] = ["unity", "tuanjie"];
 
-/// Whether the editor is running whose pid is in the project's files.
+/// Whether the editor with this pid, which is in the project's files, is running.
 pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, pid: u32) -> Liveness {
     let told = host.liveness(pid);
     if told != Liveness::Alive {
         return told;
     }
     let records = dialect.project_files().iter().filter(|file| file.names_process);
-    // The time of the newest file. A process that began after all of the files were written has written none of them, so it does
-    // not matter which file names it.
+    // This is the time of the newest file. A process that began after all of the files were written has written none of
+    // them, so it does not matter which file names it.
     let written = records.filter_map(|file| host.changed(&project.join(file.path))).max();
     match written.zip(host.process(pid)) {
         Some((written, process)) if is_another(written, &process) => Liveness::Dead,

@@ -25,7 +25,7 @@ pub struct Target {
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
     /// The identity that the editor must confirm, if the dialect can check it. It may hold the editor's token, so it
-    /// does not cross to another process: a target that came from there may be shown, but must not be connected to.
+    /// does not cross to another process. A target from another process may be shown, but must not be connected to.
     #[serde(skip)]
     pub expected: Option<Expected>,
     /// The dialect of the editor.
@@ -47,8 +47,8 @@ pub struct Listed {
     pub why: String,
 }
 
-/// The result of a survey. One that came from another process lacks the secrets ([`Target::expected`]): it may be
-/// shown, and a link that is to connect makes its own.
+/// The result of a survey. A survey from another process lacks the secrets ([`Target::expected`]): it may be shown, but
+/// a link that connects makes its own survey.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// The project that is meant, if there is exactly one.
@@ -163,7 +163,7 @@ impl Survey {
         }
     }
 
-    /// Whether the editor is alive whose process the project's files name; `None` if they name none.
+    /// Whether the editor is alive, by the process that the project's files name. `None` if they name none.
     pub fn editor(&self) -> Option<Liveness> {
         self.facts.editor_pid.map(|_| match self.evidence.editor {
             Sign::Alive => Liveness::Alive,
