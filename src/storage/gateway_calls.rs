@@ -1,9 +1,9 @@
-//! The records of the sessions of one client each: `<state>/calls/<name>.jsonl`, and beside it a lock file that shows whether the
-//! process lives. `<name>` is the session's own name. What a killed gateway left there is taken over by the next one that serves the
-//! same project.
+//! The records of the sessions of one client each: `<state>/calls/<name>.jsonl`, and beside it a lock file that shows
+//! whether the process lives. `<name>` is the session's own name. The next gateway that serves the same project takes
+//! over the records of a killed one.
 //!
-//! A session on a hub has such files too, and nothing in them: the hub keeps the records. Its lock tells whoever reads those after
-//! the hub's end whether the session may still come with its requests.
+//! A session on a hub has such files too, and nothing in them: the hub keeps the records. After the hub's end, the
+//! session's lock tells a reader of the hub's records whether the session may still come with its requests.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -57,8 +57,8 @@ impl GatewayCalls {
         })
     }
 
-    /// Makes new records of what is open, because the former ones are not this process's own any more: their folder was removed, or
-    /// restored from a backup, for example. `name`: a name that no records had.
+    /// Makes new records of the open calls, because the former records are not this process's own any more. For
+    /// example, their folder was removed, or restored from a backup. `name`: a name that no records had.
     ///
     /// # Errors
     /// The system's error, or this was done too often.
@@ -73,13 +73,13 @@ impl GatewayCalls {
         Ok(())
     }
 
-    /// Leaves the lock file at the end of the process, as one that is killed does: so a later gateway takes the calls of this process that
-    /// a killed hub has.
+    /// Leaves the lock file at the end of the process, as a killed process does. So a later gateway takes over the
+    /// calls of this process that a killed hub has.
     pub fn leave(&self) {
         self.is_left.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the records at the end of the process. They stay if they have what a later gateway needs.
+    /// Ends the records at the end of the process. The files stay if a later gateway needs them.
     pub fn end(&self) {
         if !self.is_left.load(Ordering::Relaxed) && self.file.is_empty() && self.file.owned().is_ok() {
             remove(&self.file.path());
@@ -102,14 +102,14 @@ fn remove(records: &Path) {
     let _ = fs::remove_file(lock_of(records));
 }
 
-/// Looks at the lock of a session whether its process lives.
+/// Finds out, from the lock of a session, whether its process lives.
 pub fn asker(state: &Path, session: &str) -> Asker {
-    // Another process says the name, which becomes a part of a path.
+    // The name comes from another process, and becomes a part of a path.
     if session.is_empty() || !session.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
         return Asker::Unknown;
     }
     let path = lock_of(&folder_of(state).join(format!("{session}.jsonl")));
-    // Not created here: a missing lock says nothing of its session.
+    // The lock file is not created here: a missing lock says nothing about its session.
     let Ok(lock) = lock_file::open(&path, false) else { return Asker::Unknown };
     match lock.try_lock() {
         Ok(()) if lock_file::is_at(&lock, &path) => Asker::Killed,
@@ -123,11 +123,11 @@ pub fn asker(state: &Path, session: &str) -> Asker {
 pub struct Taker<'a> {
     /// The state folder.
     pub state: &'a Path,
-    /// The records that they are taken into.
+    /// The records into which the calls are taken.
     pub own: &'a CallFile,
-    /// The project of the editor that they were sent to.
+    /// The project of the editor that the calls were sent to.
     pub project: &'a Path,
-    /// The client that made them; `None` for all clients.
+    /// The client that made the calls; `None` for all clients.
     pub client: Option<&'a str>,
 }
 
@@ -138,8 +138,9 @@ impl Taker<'_> {
 
     /// Moves a call from another file into the own records. Returns whether it was not there yet.
     fn takes(&self, from: &CallFile, left: &Left) -> bool {
-        // What cannot be written to the own records stays where it is. It is deleted there only then: of a process that is killed in
-        // between, both files have it, and whoever takes over from both takes it once.
+        // A record that cannot be written to the own records stays where it is. It is deleted there only afterwards. If
+        // the process is killed in between, both files have the record, and a gateway that takes over from both takes
+        // it once.
         let taken = self.own.take_in(left);
         if taken.is_ok() {
             from.forget(left.sent.call);
@@ -148,7 +149,7 @@ impl Taker<'_> {
     }
 }
 
-/// Moves what gateways that do not live any more left of calls to this project's editor into the taker's own records, and returns it,
+/// Moves the calls to this project's editor that dead gateways left into the taker's own records. Returns these calls,
 /// and whether other gateways live. Looks at most into [`LEFTOVERS_AT_ONCE`] files.
 pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
     let files = RealHost.list(&folder_of(by.state)).unwrap_or_default();
@@ -167,7 +168,8 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
             bytes: path.symlink_metadata().map_or(0, |meta| meta.len()),
             is_copy: false,
         };
-        // The lock shows that its session was killed, as long as a hub's records have a call of it.
+        // As long as a hub's records have a call of the session, the session's lock must stay: it shows that the
+        // session was killed.
         let name = path.file_stem().and_then(|name| name.to_str());
         let is_named = named.as_ref().is_none_or(|named| name.is_some_and(|name| named.contains(name)));
         match fate_of_set(seen) {
@@ -202,7 +204,8 @@ pub fn take_over(by: Taker<'_>) -> (Vec<Left>, bool) {
     (taken, others_live)
 }
 
-/// Returns the sessions whose calls are in the records of a hub. `None` if that is not known: another process writes them anew.
+/// Returns the sessions that have calls in the records of a hub. `None` if that is not known, because another process
+/// writes the records anew.
 fn named_by_a_hub(by: &Taker<'_>) -> Option<BTreeSet<Arc<str>>> {
     let records = HubFolder::of(by.state).records();
     let left = match by.own.path() == records {
@@ -212,10 +215,12 @@ fn named_by_a_hub(by: &Taker<'_>) -> Option<BTreeSet<Arc<str>>> {
     Some(left.into_iter().map(|left| left.sent.origin.session).collect())
 }
 
-/// Moves what a hub that has ended left of calls to this project's editor into the taker's own records, and returns it, and whether the
-/// hub or a session that may want it lives. `session`: the own session, which asks its former hub for nothing any more.
+/// Moves the calls to this project's editor that an ended hub left into the taker's own records. Returns these calls,
+/// and whether the hub lives, or a session that may want them. `session`: the own session, which asks its former hub
+/// for nothing any more.
 ///
-/// Records have one owner, who holds the hub's lock: whoever is no hub holds it for the moment in which it takes some out.
+/// The holder of the hub's lock owns the records. A gateway that is no hub holds the lock only while it takes calls
+/// out.
 pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, bool) {
     let folder = HubFolder::of(by.state);
     match folder.hub_lock() {
@@ -229,16 +234,16 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
             return false;
         }
         let asker = &*left.sent.origin.session;
-        // The requests that are open in the own session are handled when it brings them.
+        // The open requests of the own session are handled when it brings them.
         let asker = if session == Some(asker) { Asker::Unknown } else { self::asker(by.state, asker) };
         others_live |= asker == Asker::Lives;
         left.is_left_behind(asker)
     };
-    // Without the lock first: mostly there is nothing.
+    // The records are read without the lock first: mostly there are none.
     match CallFile::read_if_there(&folder.records()) {
         Ok(file) if file.as_ref().is_some_and(|file| file.left().iter().any(&mut is_wanted)) => {}
         Ok(_) => return (Vec::new(), others_live),
-        // Another process writes them anew.
+        // Another process writes the records anew.
         Err(_) => return (Vec::new(), true),
     }
     let visited = visit(&folder, |file| {
@@ -248,9 +253,9 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
     visited.map_or((Vec::new(), true), |taken| (taken, others_live))
 }
 
-/// Moves the open requests of a session that goes on without a hub from the records of its former hub into its own, and deletes its
-/// others there, which have been answered. `open`: the numbers of those that its client waits for. Returns false if it must be tried
-/// again: a hub may live, which has the records then.
+/// Moves the open requests of a session that goes on without a hub from its former hub's records into its own. Deletes
+/// its other records there, because they have been answered. `open`: the numbers of the requests for which its client
+/// waits. Returns false if it must be tried again, because a hub may live, which has the records then.
 pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>) -> bool {
     let is_own = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
     let folder = HubFolder::of(state);
@@ -262,7 +267,8 @@ pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>)
     let visited = visit(&folder, |file| {
         for left in file.left().into_iter().filter(is_own) {
             if left.told {
-                // The client was told that it runs, or is told so now, and asks for it by its id: see `take_over_from_hub`.
+                // The client was told that the call runs, or is told so now, and asks for the call by its id; see
+                // `take_over_from_hub`.
                 file.delivered(left.sent.origin);
             } else if !open.contains(&left.sent.origin.number) || own.take_in(&left).is_ok() {
                 file.forget(left.sent.call);
@@ -272,9 +278,10 @@ pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>)
     visited.is_some()
 }
 
-/// Notes in the records of a hub that has ended that the client of a session has all answers: the session has ended too, and said of the
-/// calls that are open what was known. The client may ask for them by their ids. If a hub lives, that knows
-/// it itself. Returns false if it must be tried again: another process has the records for a moment.
+/// Notes, in the records of a hub that has ended, that the client of a session has all answers. The session has ended
+/// too, and told its client what was known of the open calls. The client may ask for them by their ids. If a hub lives,
+/// it knows all this itself. Returns false if it must be tried again, because another process has the records for a
+/// moment.
 pub fn conclude(state: &Path, session: &str) -> bool {
     if HubFolder::of(state).running().is_some() {
         return true;
@@ -292,37 +299,37 @@ pub fn conclude(state: &Path, session: &str) -> bool {
     visited.is_some()
 }
 
-/// Whether the records of a hub have a call of this session whose client has no answer, as far as they say. `None` if that is not known.
+/// Whether the records of a hub have a call of this session whose client has no answer. `None` if that is not known.
 fn is_open_at_a_hub(state: &Path, session: &str) -> Option<bool> {
     let records = CallFile::read_if_there(&HubFolder::of(state).records()).ok()?;
     let is_open = |left: &Left| !left.delivered && *left.sent.origin.session == *session;
     Some(records.is_some_and(|file| file.left().iter().any(is_open)))
 }
 
-/// Whether a session that ends must be seen as one that was killed: its hub has ended with calls whose client has no answer, and only the
-/// next gateway can tell that client of them.
+/// Whether a session that ends must look like one that was killed. That is so if its hub has ended with calls whose
+/// client has no answer: only the next gateway can tell that client of them.
 pub fn is_owed(state: &Path, session: &str) -> bool {
     let is_open = is_open_at_a_hub(state, session).unwrap_or(true);
     is_open && !matches!(HubFolder::of(state).hub_lock(), HubLock::Held)
 }
 
-/// Takes the records of a hub that has ended over, for as long as `takes` takes. `None` if another process has them.
+/// Takes over the records of a hub that has ended, while `takes` runs. `None` if another process has them.
 fn visit<T>(folder: &HubFolder, takes: impl FnOnce(&CallFile) -> T) -> Option<T> {
     let elected = folder.elect().ok()??;
-    // Nobody takes this process for the hub that said so.
+    // The hub's own word about itself is removed: nobody may take this process for that hub.
     elected.unpublish();
-    // The hub whose records were copied may live, with all its sessions.
+    // If the records are a copy, the hub that wrote them may live, with all its sessions.
     if CallFile::read(&folder.records()).ok()?.is_copy {
         return None;
     }
     let file = CallFile::visit(&folder.records(), elected.lock_placed().ok()?).ok()?;
     let taken = takes(&file);
-    // What was taken is not kept on the disk.
+    // Records that were taken out are removed from the disk.
     file.tidy(Duration::ZERO, Duration::MAX);
     Some(taken)
 }
 
-/// Takes the lock of records whose process does not live any more. `None` if it lives, or that cannot be decided.
+/// Takes the lock of records whose process is dead. `None` if it lives, or if that cannot be decided.
 fn lock_dead(records: &Path) -> Option<File> {
     // A missing lock file is created, because records may be removed only while their lock is held.
     let lock = lock_file::open(&lock_of(records), true).ok()?;

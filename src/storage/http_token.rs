@@ -35,7 +35,7 @@ pub fn own(host: &dyn Host, state: &Path) -> Result<String, String> {
 /// Reads a token from a file.
 ///
 /// # Errors
-/// Why the file has none, with the fix. The text has nothing of the token.
+/// Why the file has none, with the fix. The error has nothing of the token.
 pub fn read(host: &dyn Host, path: &Path) -> Result<String, String> {
     let shown = path.display();
     if filesystem::others_may_read(path) {
@@ -47,10 +47,10 @@ pub fn read(host: &dyn Host, path: &Path) -> Result<String, String> {
     usable(&String::from_utf8(bytes).unwrap_or_default(), &shown)
 }
 
-/// Returns the token that a text is. `of`: where the text comes from.
+/// Returns the token in a text. `of`: where the text comes from.
 ///
 /// # Errors
-/// Why it is none, with the fix. The error has nothing of the text.
+/// Why the text is no token, with the fix. The error has nothing of the text.
 pub fn usable(text: &str, of: &dyn std::fmt::Display) -> Result<String, String> {
     let token = text.trim_end_matches(['\r', '\n']);
     let is_usable = (HTTP_TOKEN_MIN_BYTES..=HTTP_TOKEN_MAX_BYTES).contains(&token.len())

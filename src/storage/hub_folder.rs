@@ -1,8 +1,9 @@
 //! The folder of the hub, `<state>/hub`: who is the hub, and where it is reached.
 //!
-//! The hub is the process that holds the lock on `hub.lock`. Only that process binds the socket and writes `hub.json`, which
-//! people and `holdfast doctor` read; nothing is decided by that file. A gateway that takes what a killed hub left holds the lock for the
-//! moment of that. A process that starts a hub holds the lock on `start.lock` meanwhile, so that one of many starts it.
+//! The hub is the process that holds the lock on `hub.lock`. Only that process binds the socket and writes `hub.json`,
+//! which people and `holdfast doctor` read; nothing is decided by that file. A gateway that takes over the calls of a
+//! killed hub holds the lock while it does so. A process that starts a hub holds the lock on `start.lock` meanwhile, so
+//! that only one of many processes starts it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -39,7 +40,7 @@ pub struct HubInfo {
     pub protocol: u32,
     /// Where it is reached.
     pub socket: PathBuf,
-    /// The URL at which programs of this machine reach it over HTTP, if it serves that.
+    /// The URL at which programs of this machine reach it over HTTP; `None` if it does not serve HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// The address at which it listens for HTTP. It may stand for every address of the machine.
@@ -95,11 +96,11 @@ pub struct Elected {
 /// Whether a process is the hub.
 #[derive(Debug)]
 pub enum HubLock {
-    /// No process is.
+    /// No process is the hub.
     Free,
-    /// One is, or looks at this moment whether one is.
+    /// A process is the hub, or is just looking whether there is one.
     Held,
-    /// The system does not tell: it has no locks there, for example.
+    /// The system does not tell. For example, its file system has no locks.
     Unknown(io::Error),
 }
 
@@ -119,7 +120,7 @@ impl HubFolder {
         self.folder.join("calls.jsonl")
     }
 
-    /// Returns the file into which a hub that no person started logs.
+    /// Returns the log file of a hub that no person started.
     pub fn log(&self) -> PathBuf {
         self.folder.join("hub.log")
     }
@@ -145,7 +146,8 @@ impl HubFolder {
         make_private_folder(&self.folder)?;
         let lock = lock_file::open(&self.folder.join(name), true)?;
         match lock.try_lock() {
-            // It may have been removed before it was locked, and another process may have the lock of the next one.
+            // The lock file may have been removed before it was locked. Then another process may have the lock of the
+            // next one.
             Ok(()) => Ok(lock_file::is_at(&lock, &self.folder.join(name)).then_some(lock)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
@@ -159,12 +161,12 @@ impl HubFolder {
 
     /// Returns whether a process is the hub.
     pub fn hub_lock(&self) -> HubLock {
-        // The lock is not created here: whoever only looks leaves no trace.
+        // The lock file is not created here: a process that only looks leaves no trace.
         match lock_file::open(&self.folder.join("hub.lock"), false).map(|lock| lock.try_lock()) {
             Ok(Ok(())) => HubLock::Free,
             Ok(Err(TryLockError::WouldBlock)) => HubLock::Held,
             Ok(Err(TryLockError::Error(error))) => HubLock::Unknown(error),
-            // A hub that lives without the file of its lock is none any more, and sends nothing.
+            // A hub that lives without its lock file is no hub any more, and sends nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound => HubLock::Free,
             Err(error) => HubLock::Unknown(error),
         }
@@ -202,7 +204,7 @@ impl Elected {
         RealHost.write(&self.info, &serde_json::to_vec(info)?)
     }
 
-    /// Removes what a hub said of itself. The lock is held meanwhile, so it cannot be another hub's.
+    /// Removes a hub's own word about itself. The lock is held meanwhile, so the file cannot be another hub's.
     pub fn unpublish(&self) {
         if self.is_current() {
             let _ = std::fs::remove_file(&self.info);

@@ -20,7 +20,8 @@ pub const METRICS_FOLDER: &str = "metrics";
 /// The file in that folder with the last words of the gateway that ended last.
 pub const LAST_EXIT: &str = "holdfast_last_exit.prom";
 
-/// Reads the records of all running gateways: one for each session. The file of a hub has an array of them. Removes the records that killed gateways left behind.
+/// Reads the records of all running gateways: one for each session. The file of a hub has an array of them. Removes the
+/// records that killed gateways left behind.
 pub fn all(state_dir: &Path) -> Vec<Value> {
     let host = RealHost;
     let read = |path: &PathBuf| {
@@ -53,8 +54,8 @@ pub fn age(state_dir: &Path, pid: u32) -> Option<Duration> {
     RealHost.now().duration_since(changed).ok()
 }
 
-/// Whether a gateway with this process id keeps a record: a running one does, as soon as a client has opened a session. `None` if it
-/// cannot be decided.
+/// Whether a gateway with this process id keeps a record. A running gateway does, as soon as a client has opened a
+/// session. `None` if it cannot be decided.
 pub fn is_kept(state_dir: &Path, pid: u32) -> Option<bool> {
     locked_record::lives(&state_dir.join(FOLDER).join(format!("{pid}.json")))
 }
@@ -64,7 +65,7 @@ pub fn is_kept(state_dir: &Path, pid: u32) -> Option<bool> {
 pub fn served_at(state_dir: &Path, pid: u64) -> Option<SocketAddr> {
     let path = state_dir.join(METRICS_FOLDER).join(format!("{pid}.json"));
     let record: Value = serde_json::from_slice(&RealHost.read(&path, RUN_RECORD_MAX_BYTES).ok()?).ok()?;
-    // What a killed gateway left behind names a port that another program may have now.
+    // The file of a killed gateway names a port that another program may have now.
     locked_record::lives(&path).filter(|lives| *lives)?;
     let address: SocketAddr = record.pointer("/0/targets/0")?.as_str()?.parse().ok()?;
     address.ip().is_loopback().then_some(address)

@@ -42,7 +42,7 @@ impl StateRecord {
     /// left. Does not write a record yet.
     ///
     /// # Errors
-    /// The system's error, or that another process holds the lock.
+    /// The system's error. It is an error too if another process holds the lock.
     pub async fn claim(host: &Arc<dyn Host>, path: PathBuf) -> io::Result<Self> {
         let mut held = io::Error::new(io::ErrorKind::WouldBlock, "another process holds it");
         for _ in 0..CLAIM_ATTEMPTS {
@@ -125,8 +125,8 @@ fn judge(record: &Path, lock: io::Result<File>) -> Option<bool> {
             Err(TryLockError::WouldBlock) => return Some(true),
             Err(TryLockError::Error(_)) => return None,
         },
-        // What is at the path is not a lock file, so no process holds it. Any other error (no descriptors, no permission) proves
-        // nothing.
+        // The file at the path is not a lock file, so no process holds it. Any other error (no descriptors, no
+        // permission) proves nothing.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => remove(record),
         Err(_) => return None,
     }
@@ -160,7 +160,8 @@ pub fn held(host: &dyn Host, folder: &Path) -> Vec<PathBuf> {
     records(host, folder, "").into_iter().filter(|record| lives(record) == Some(true)).collect()
 }
 
-/// As [`living`], for records whose names begin with `prefix`: in a folder that is not of holdfast alone, other files stay.
+/// As [`living`], for records whose names begin with `prefix`. The folder may not be holdfast's alone, so other files
+/// stay.
 pub fn living_with(host: &dyn Host, folder: &Path, prefix: &str) -> Vec<PathBuf> {
     records(host, folder, prefix)
         .into_iter()

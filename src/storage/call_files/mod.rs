@@ -1,9 +1,9 @@
 //! The file of [`CallRecords`]: one line for each record, appended before what it records is done.
 //!
-//! One process at a time writes it: the hub, while it holds the hub's lock, or whoever takes calls out of a killed hub's file and holds that
-//! lock meanwhile; or a gateway of one client ([`super::gateway_calls`]). What a killed process has written stays written: nothing is
-//! forced to the disk, which would cost milliseconds and helps only against the loss of power, with which the editor is lost too. A last
-//! line that was cut off is dropped.
+//! One process at a time writes it: the hub, while it holds the hub's lock, or a gateway that takes calls out of a
+//! killed hub's file and holds that lock meanwhile; or a gateway of one client ([`super::gateway_calls`]). Lines that a
+//! killed process has written stay written. Nothing is forced to the disk: that would cost milliseconds, and would help
+//! only after a loss of power, when the editor is lost too. A last line that was cut off is dropped.
 
 mod open_file;
 
@@ -36,14 +36,14 @@ pub struct CallFile {
     pub gateway: String,
     /// How many hubs have had this name, this one included.
     pub starts: u64,
-    /// The name of these records: a new one for each process that takes them over. What was written under a name that is neither
-    /// this one nor a former one is not here.
+    /// The name of these records: a new one for each process that takes them over. Records under any other name, except
+    /// the former names, are not here.
     pub name: String,
     former: Vec<String>,
     /// Whether a call that is not on record may have been sent all the same: a line of the file could not be read, for example.
     pub is_damaged: bool,
-    /// Whether the file is a copy, such as one of a home folder or of a backup: the process that wrote the records may live, and has
-    /// its name towards editors.
+    /// Whether the file is a copy, for example of a home folder or from a backup. Then the process that wrote the
+    /// records may live, and use the same name towards editors.
     pub is_copy: bool,
     inner: Mutex<Inner>,
     /// The calls that an earlier process left in the file, until [`inherited`](CallFile::inherited) gives them.
@@ -53,21 +53,22 @@ pub struct CallFile {
 /// Why a call must not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum Unrecorded {
-    /// The record of it would not be found.
+    /// Nobody would find the call's record.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// The record of it cannot be written.
+    /// The call's record cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl CallFile {
-    /// Opens the file, takes it over from the process that wrote it, and reads what that left. `gateway`: the name if the file has
-    /// none, or is a copy. `lock`: the lock of the process that may write the records.
+    /// Opens the file, takes it over from the process that wrote it, and reads the records in it. `gateway`: the name
+    /// if the file has none, or is a copy. `lock`: the lock of the process that may write the records.
     ///
-    /// The lock may be one that somebody made free by force, so the process that wrote the records may live. It looks after each
-    /// record of a call whether the file is still its own. So its name is taken from the file first, and then the file is read to its
-    /// end: each record that was found to be in place is read here. Until that is done, the new file names no former one.
+    /// Somebody may have freed the lock by force, so the process that wrote the records may live. That process looks,
+    /// after each record of a call, whether the file is still its own. So this function takes the file's name away
+    /// first, and then reads the file to its end: then it has read each record that the other process found to be in
+    /// place. Until that is done, the new file names no former one.
     ///
     /// # Errors
     /// The system's error.
@@ -78,12 +79,13 @@ impl CallFile {
         Ok(this)
     }
 
-    /// Takes the file of a hub that has ended over in the same way, to take records out of it, and not to be a hub.
+    /// Takes over the file of a hub that has ended in the same way. The caller takes records out of it, and does not
+    /// become the hub.
     ///
     /// # Errors
     /// The system's error.
     pub fn visit(path: &Path, lock: Placed) -> io::Result<Self> {
-        // Whoever is the hub next has the name that it finds here, and needs one.
+        // The next hub takes the name that it finds here, so the file needs one.
         let gateway = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().to_string();
         Self::take(path, gateway, lock, false)
     }
@@ -120,7 +122,8 @@ impl CallFile {
         drop(inner);
         this.is_damaged |= is_damaged;
         if this.is_damaged {
-            // The damage is not seen in the new file. Under its former names it would prove that what is missing was never sent.
+            // The damage cannot be seen in the new file. With the former names in it, the new file would prove that the
+            // missing calls were never sent.
             this.former.clear();
         }
         if !this.former.is_empty() {
@@ -144,7 +147,7 @@ impl CallFile {
     /// Like [`read`](Self::read); `None` if there is no such file.
     ///
     /// # Errors
-    /// The system's error, or the file was replaced meanwhile: what is in it is not known.
+    /// The system's error, or the file was replaced meanwhile, so its content is not known.
     pub fn read_if_there(path: &Path) -> io::Result<Option<Self>> {
         match Self::read(path) {
             Ok(file) => Ok(Some(file)),
@@ -176,7 +179,7 @@ impl CallFile {
         if !is_damaged {
             Read::by_ref(&mut file).take(CALL_RECORDS_READ_MAX_BYTES as u64).read_to_end(&mut text)?;
         }
-        // What follows the last line end was cut off.
+        // After the last line end stands a line that was cut off.
         let whole = whole_lines(&text);
         let now = seconds_now();
         for line in text.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n') {
@@ -185,7 +188,7 @@ impl CallFile {
                     head = Some((id, starts, records, former, file));
                 }
                 Ok(record) => records.apply(record, now),
-                // What follows the last line end is empty.
+                // After the last line end stands nothing.
                 Err(_) => is_damaged |= !line.is_empty(),
             }
         }
@@ -218,7 +221,7 @@ impl CallFile {
         self.lock().path.clone()
     }
 
-    /// Whether these records have what was written under this name ([`name`](Self::name)).
+    /// Whether these records include those that were written under this name ([`name`](Self::name)).
     pub fn has_those_of(&self, name: &str) -> bool {
         self.name == name || self.former.iter().any(|former| former == name)
     }
@@ -248,7 +251,7 @@ impl CallFile {
         inner.owned()?;
         let call = sent.call;
         inner.add(&self.head(), Record::Sent(sent))?;
-        // Whoever takes the records over from here on reads this one; see `open`.
+        // A process that takes the records over from here on reads this record; see `open`.
         inner.owned().inspect_err(|_| drop(inner.add(&self.head(), Record::Dropped { call })))?;
         Ok(())
     }
@@ -277,7 +280,7 @@ impl CallFile {
         };
         inner.lock = Some(lock);
         if let Some(old) = old {
-            // Whoever finds it must not take the calls of a process that lives for those of a dead one.
+            // A process that finds the old file must not take these calls for those of a dead process.
             let _ = old.set_len(0);
         }
         Ok(())
@@ -297,8 +300,9 @@ impl CallFile {
         self.lock().is_frozen = true;
     }
 
-    /// Records the answer of a call that was recorded as sent; `runs_on`: the answer says that it still runs, and the next one is
-    /// its late result; `unknown`: it says that the outcome is unknown. Does nothing for any other call.
+    /// Records the answer of a call that was recorded as sent. `runs_on`: the answer says that the call still runs, and
+    /// the next answer is the late result. `unknown`: the answer says that the outcome is unknown. Does nothing for any
+    /// other call.
     pub fn answered(&self, call: CallId, result: &str, (runs_on, unknown): (bool, bool)) {
         let mut inner = self.lock();
         if inner.is_frozen
@@ -316,8 +320,9 @@ impl CallFile {
         }
     }
 
-    /// Records that the client of a request is about to be told that the outcome of its call is unknown, although no call is on
-    /// record: a successor that has these records whole must not take it for a request of which nothing was sent.
+    /// Records that the client of a request is about to be told that the outcome of its call is unknown. The call
+    /// itself is not on record. Without this, a successor that has these records whole would think that nothing was
+    /// sent for the request.
     pub fn unknown(&self, sent: SentCall, result: &str) {
         let call = sent.call;
         let mut inner = self.lock();
@@ -327,7 +332,7 @@ impl CallFile {
         }
     }
 
-    /// Records that the client of a call asks for it by its id, if it has no answer.
+    /// Records that the client of a call will ask for it by its id, if the client has no answer.
     pub fn told(&self, call: CallId) {
         let mut inner = self.lock();
         if let Some(origin) = inner.records.untold(call) {
@@ -370,7 +375,8 @@ impl CallFile {
         self.lock().records.left()
     }
 
-    /// Returns the calls that an earlier process left in this file, that no client was told of since, and that `are` wanted: each once.
+    /// Returns calls that an earlier process left in this file, if no client was told of them since and `are` says that
+    /// they are wanted. Each is returned once.
     pub fn inherited(&self, mut are: impl FnMut(&Left) -> bool) -> Vec<Left> {
         let mut inherited = enter(&self.inherited);
         if inherited.is_empty() {
@@ -378,15 +384,16 @@ impl CallFile {
         }
         let mut left = self.left();
         left.retain(|left| !left.delivered && inherited.contains(&left.sent.call));
-        // All others were answered, or deleted.
+        // All other calls were answered or deleted.
         *inherited = left.iter().map(|left| left.sent.call).collect();
         left.retain(|left| are(left));
         inherited.retain(|call| !left.iter().any(|left| left.sent.call == *call));
         left
     }
 
-    /// Takes in what another gateway left. Returns false if it is here already: that gateway took it over from others, or these
-    /// records did, and who did so was killed before it was deleted there.
+    /// Takes in the record of another gateway. Returns false if it is here already. That happens if the other gateway
+    /// took it over from a third one that these records know too, or if a process was killed after it took the record
+    /// in and before it deleted the original.
     ///
     /// # Errors
     /// The system's error, or these records are not this process's own any more: nobody would find there what is deleted elsewhere.
@@ -422,9 +429,9 @@ impl CallFile {
         self.lock().records.is_empty()
     }
 
-    /// Deletes answers that have waited for `most`, as the session that asked has ended, and late results that were kept for
-    /// [`LATE_RESULT_MAX_AGE`]. Takes what is not needed any more off the disk, unless too much else is kept. Called again and
-    /// again; `passed`: the time since the last call.
+    /// Deletes results that waited for `most` after the session that asked has ended, and late results that were kept
+    /// for [`LATE_RESULT_MAX_AGE`]. Then takes what is not needed any more off the disk, unless too much else is kept.
+    /// Called again and again; `passed`: the time since the last call.
     pub fn tidy(&self, passed: Duration, most: Duration) {
         let mut inner = self.lock();
         let late = seconds_now().saturating_sub(LATE_RESULT_MAX_AGE.as_secs());

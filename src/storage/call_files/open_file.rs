@@ -13,10 +13,10 @@ use crate::platform::lock_file::{self, Placed};
 /// Why records are not this process's own any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
-    /// Another process may have the lock of a file that is there now.
+    /// Another process may hold the lock of the file that is at the path now.
     #[error("its lock file was removed or replaced, so another process may have taken over")]
     Lock,
-    /// Nobody reads what is written to the open file.
+    /// Another file is at the path, and nobody reads the open one.
     #[error("the file with its records of calls was removed, replaced or cut off")]
     Records,
 }
@@ -36,13 +36,13 @@ pub(super) struct Inner {
     /// `None` after the file could not be replaced, on a system that does not replace open files.
     pub(super) file: Option<File>,
     pub(super) placed: Option<Placed>,
-    /// The lock of the process that may write the records; `None` if whoever opened them sees to that.
+    /// The lock of the process that may write the records. `None` if the caller that opened them holds it.
     pub(super) lock: Option<Placed>,
     pub(super) bytes: usize,
     pub(super) records: CallRecords,
     /// Whether the file has records that are not needed any more.
     pub(super) is_spent: bool,
-    /// Whether nothing is recorded any more but what clients have.
+    /// Whether nothing is recorded any more, except that clients have their answers.
     pub(super) is_frozen: bool,
     /// Why the last line could not be written.
     pub(super) failed: Option<String>,
@@ -75,7 +75,8 @@ impl Inner {
         let written = line_of(&record).and_then(|line| self.append(&line));
         self.failed = written.as_ref().err().map(ToString::to_string);
         self.unwritten += u64::from(written.is_err());
-        // A call whose record cannot be written is not sent. All else has happened, whether it is written or not.
+        // A call whose record cannot be written is not sent. All other records tell of something that has happened,
+        // whether it is written or not.
         if written.is_ok() || !matches!(record, Record::Sent(_)) {
             self.is_spent |= matches!(record, Record::Delivered(_) | Record::Dropped { .. });
             self.records.apply(record, seconds_now());
@@ -99,17 +100,17 @@ impl Inner {
         written
     }
 
-    /// Takes off the disk what is not needed any more, unless the file is another process's.
+    /// Takes records that are not needed any more off the disk, unless the file is another process's.
     pub(super) fn shrink(&mut self, head: &Head<'_>) {
         if self.owned().is_ok() {
             let _ = self.rewrite(head);
         }
     }
 
-    /// Replaces the file by one that has only what is kept. Returns the old one, if the system lets it be open meanwhile. The old one
-    /// stays right if this fails.
+    /// Replaces the file by one that has only what is kept. Returns the old one, if the system lets it be open
+    /// meanwhile. If this fails, the old file stays right.
     pub(super) fn rewrite(&mut self, head: &Head<'_>) -> io::Result<Option<File>> {
-        // Not every Windows replaces a file that is open.
+        // Some Windows versions do not replace a file that is open.
         if cfg!(not(unix)) {
             (self.file, self.placed) = (None, None);
         }
@@ -127,7 +128,8 @@ impl Inner {
         match (replaced, opened) {
             (Ok(()), Some((file, bytes))) => {
                 (self.bytes, self.is_spent) = (bytes, false);
-                // What Wine knows of a handle that was opened before the file got this name differs from what it knows of the file.
+                // Under Wine, a handle that was opened before the file got this name does not show the same as the
+                // file.
                 let file = if cfg!(unix) { file } else { open_end(&self.path)? };
                 self.placed = Some(Placed::of(&file, &self.path)?);
                 Ok(self.file.replace(file))

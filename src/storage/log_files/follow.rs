@@ -34,7 +34,7 @@ impl Follower {
         (reader, lines)
     }
 
-    /// Returns the lines that were added since.
+    /// Returns the lines that were added since the last call.
     pub fn more(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         self.take(&mut lines);
@@ -43,7 +43,8 @@ impl Follower {
             return lines;
         }
         let Some(next) = open(&path) else { return lines };
-        // The gateway writes to a file only as long as it is at its place. What it wrote there last is read here.
+        // The gateway writes to a file only as long as the file is at its place. The last lines that it wrote there are
+        // read here.
         self.take(&mut lines);
         self.rest.clear();
         self.take_before(&mut lines);
@@ -73,7 +74,8 @@ impl Follower {
         if cut && file.rewind().is_err() {
             return;
         }
-        // Whatever lies there: no more is read at once than a log can have. Of a longer file, which no gateway writes, it is the end.
+        // A log has a bound, and no more than that is read at once. If the file is longer, no gateway wrote it, and
+        // only its end is read.
         let most = 2 * LOG_FILE_MAX_BYTES as u64;
         let ahead = file.metadata().ok().zip(file.stream_position().ok());
         let skipped = ahead.and_then(|(meta, at)| meta.len().checked_sub(most).filter(|from| *from > at));
@@ -85,7 +87,7 @@ impl Follower {
         let mut bytes = Vec::new();
         let _ = file.take(most).read_to_end(&mut bytes);
         if skipped.is_some() {
-            // The rest of a line whose beginning is not read.
+            // This is the rest of a line whose beginning was not read.
             self.rest.clear();
             let begins = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
             bytes.drain(..begins);

@@ -1,5 +1,5 @@
-//! The logs of gateways on disk: `<state>/logs/<start>-<pid>.jsonl`, and what stood there before in `<start>-<pid>.1.jsonl`. The
-//! gateway writes them in addition to stderr, which the AI client may throw away. `holdfast logs` reads them.
+//! The logs of gateways on disk: `<state>/logs/<start>-<pid>.jsonl`, and the older lines in `<start>-<pid>.1.jsonl`.
+//! The gateway writes them in addition to stderr, which the AI client may throw away. `holdfast logs` reads them.
 //!
 //! A file is opened for each batch of lines and closed again. So a line outlives a kill of the gateway, a file may be removed at
 //! any time, and a disk that was full or away is used again as soon as it works.
@@ -43,7 +43,7 @@ impl LogRing {
         Self { log: LogFile { folder: state.join(FOLDER), name }, heads: Vec::new(), is_cut: false }
     }
 
-    /// Adds whole lines. Begins a new file where this one would get too long.
+    /// Adds whole lines. Begins a new file if this one would become too long.
     fn add(&mut self, mut lines: &[u8]) -> io::Result<()> {
         while !lines.is_empty() {
             let (mut file, length) = self.open()?;
@@ -57,7 +57,7 @@ impl LogRing {
                 drop(file);
                 std::fs::rename(self.log.path(), self.log.path_before())?;
             } else {
-                // A line that fits into no file is left out. None is nearly as long.
+                // A line that fits into no file is left out. No line of ours is nearly as long.
                 lines = lines.get(first..).unwrap_or_default();
             }
         }
@@ -99,7 +99,7 @@ impl LogRing {
     fn keep_heads(&mut self, lines: &[u8]) {
         for head in lines.split_inclusive(|byte| *byte == b'\n').filter(|line| is_head(line)) {
             if self.heads.len() >= LOG_HEADS_MAX {
-                // The first one is about the process itself.
+                // The first line is about the process itself.
                 self.heads.remove(1);
             }
             self.heads.push(head.to_vec());
@@ -138,7 +138,7 @@ fn fitting(lines: &[u8], room: usize) -> usize {
 fn prune(ours: &LogFile) {
     let mut others = in_folder(&ours.folder);
     others.retain(|log| log.name != ours.name);
-    // Each time is read once: their gateways go on writing, and a sort whose keys change panics.
+    // Each time is read once, because the gateways go on writing, and a sort whose keys change panics.
     others.sort_by_cached_key(|log| std::cmp::Reverse(log.changed()));
     for log in others.into_iter().skip(LOG_GATEWAYS_MAX - 1) {
         let _ = std::fs::remove_file(log.path_before());
