@@ -81,9 +81,7 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Several editors fit, and the call names none.
-    Unnamed {
-        editors: Vec<String>,
-    },
+    Unnamed { editors: Vec<String> },
     /// What the call names is no text.
     NotText,
     /// The call names two different editors.
@@ -104,12 +102,7 @@ pub enum Refusal {
         fits: Vec<String>,
     },
     /// The editor cannot be called.
-    Away {
-        cause: Cause,
-        name: String,
-        project: PathBuf,
-        editors: Vec<String>,
-    },
+    Away { cause: Cause, name: String, project: PathBuf, editors: Vec<String> },
     /// The session may not use the editor that the call names.
     OutOfScope {
         /// The name in the call.
