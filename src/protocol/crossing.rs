@@ -4,8 +4,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// A label out of a fixed set. The name hides from serde that it is a reference, which serde would borrow from the text
-/// that it reads.
+/// A label out of a fixed set. The alias hides from serde that the label is a reference, because serde would borrow
+/// references from the text that it reads.
 pub type Label = &'static str;
 
 /// Stands for a label that this program does not know, where labels are only shown.
@@ -26,7 +26,7 @@ pub fn known<'de, D: Deserializer<'de>>(
         .ok_or_else(|| D::Error::custom(format_args!("unknown label {text:?}")))
 }
 
-/// Reads a label of these; [`UNKNOWN`] if it is none of them.
+/// Reads one of these labels. Gives [`UNKNOWN`] for any other text.
 ///
 /// # Errors
 /// It is no text.
@@ -38,7 +38,7 @@ pub fn shown<'de, D: Deserializer<'de>>(
     Ok(labels.into_iter().find(|label| **label == text).unwrap_or(UNKNOWN))
 }
 
-/// A `Duration` as milliseconds; what is less than one is lost.
+/// A `Duration` as milliseconds. A part of a millisecond is lost.
 pub mod millis {
     use std::time::Duration;
 
@@ -86,7 +86,7 @@ pub mod millis {
         }
     }
 
-    /// Two values and a span, which may be absent.
+    /// A list of two values and a span, which may be absent.
     pub mod third {
         use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, of};
 

@@ -1,10 +1,11 @@
 //! The protocol between a session of `holdfast serve` and the hub: the gateway that several sessions share.
 //!
-//! A session connects and writes one line, [`Hello`]. The hub answers with one line, [`Reply`]. After a welcome both sides speak
-//! JSON-RPC, one message on each line: the session is the client. It numbers its requests itself, so an id is never used twice.
-//! In version 2 the messages are those of the port ([`core::port::messages`](crate::core::port::messages)), in version 1 those of MCP,
-//! as on stdin and stdout. Four notifications are in both: [`DELIVERED`], [`RETIRE`], [`INPUT_ENDED`], and of the hub [`GIVEN_BACK`].
-//! Hello, reply and [`RETIRE`] are the same in every version.
+//! A session connects and writes one line, [`Hello`]. The hub answers with one line, [`Reply`]. After a welcome both
+//! sides speak JSON-RPC, one message on each line: the session is the client. It numbers its requests itself, so an id
+//! is never used twice. In version 2 the messages are those of the port
+//! ([`core::port::messages`](crate::core::port::messages)), in version 1 those of MCP, as on stdin and stdout. Four
+//! notifications are in both versions. The session sends [`DELIVERED`], [`RETIRE`] and [`INPUT_ENDED`], and the hub
+//! sends [`GIVEN_BACK`]. Hello, reply and [`RETIRE`] are the same in every version.
 
 use std::path::PathBuf;
 
@@ -14,24 +15,25 @@ use crate::protocol::mcp::Audience;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::policy::Policy;
 
-/// The version from which on the port is spoken.
+/// The version since which both sides speak the port.
 pub const PORT: u32 = 2;
 /// The newest version of this protocol.
 pub const NEWEST: u32 = PORT;
-/// The oldest version that this program speaks. A session of this program only asks a hub of that version to retire; a hub of this
-/// program still serves sessions of it, which speak MCP.
+/// The oldest version that this program speaks. A session of this program asks a hub of that version only to retire. A
+/// hub of this program still serves sessions of that version, which speak MCP.
 pub const OLDEST: u32 = 1;
 
 /// The notification with which a session says that the client has the answer to one of its requests: `{"request": NUMBER}`.
 pub const DELIVERED: &str = "holdfast/delivered";
 /// The notification with which a session of a newer version asks the hub to end as soon as the calls that it sent are answered.
 pub const RETIRE: &str = "holdfast/retire";
-/// The notification with which a session says that its client sends nothing more. The hub answers what is open, as a gateway does
-/// whose stdin has ended, and takes nothing but [`DELIVERED`] after it.
+/// The notification with which a session says that its client sends nothing more. The hub answers the open requests, as
+/// a gateway does at the end of stdin. After that it takes only [`DELIVERED`].
 pub const INPUT_ENDED: &str = "holdfast/input_ended";
 
-/// The notification with which a hub that makes way gives a request back: `{"request": NUMBER}`. Nothing of it was sent, and the session
-/// takes it to another gateway. Sessions that do not know it bring the request all the same, once the connection ends.
+/// The notification with which a hub that makes way gives a request back: `{"request": NUMBER}`. Nothing was sent for
+/// the request, and the session takes it to another gateway. A session that does not know this notification brings the
+/// request too, once the connection ends.
 pub const GIVEN_BACK: &str = "holdfast/given_back";
 
 /// The first line of a session.
@@ -43,15 +45,15 @@ pub struct Hello {
     pub newest: u32,
     /// The version of the session's program.
     pub build: String,
-    /// The pid of the session's process, as it sees it itself.
+    /// The pid of the session's process, as that process sees it itself.
     pub pid: u32,
     /// The session's own name: 32 hexadecimal digits. It stays the same when the session comes to another hub.
     pub session: String,
     /// The requests that are not answered. The session sends them after the welcome.
     #[serde(default)]
     pub open: Vec<OpenRequest>,
-    /// The name of the records of the hub to which requests were sent ([`Welcome::records`]). A hub that has not got them does not
-    /// know what became of the requests.
+    /// The name of the records of the hub to which requests were sent ([`Welcome::records`]). A hub without these
+    /// records does not know how the requests stand.
     #[serde(default)]
     pub records: Option<String>,
     /// What the session brings itself.
@@ -63,14 +65,14 @@ pub struct Hello {
 pub struct OpenRequest {
     /// The session's number of the request.
     pub request: u64,
-    /// Whether the session sent it to an earlier hub.
+    /// Whether the session sent the request to an earlier hub.
     pub sent: bool,
-    /// How long the client has waited for its answer, in milliseconds.
+    /// How long the client has waited for the answer, in milliseconds.
     pub waited_ms: u64,
 }
 
-/// What a session brings to the hub: where it works, and the user's settings for it. The hub applies them in addition to its own;
-/// of two rules the stricter one holds.
+/// What a session brings to the hub: where it works, and the user's settings for it. The hub applies these rules in
+/// addition to its own, and the stricter rule holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRules {
@@ -86,9 +88,9 @@ pub struct SessionRules {
     pub audit: Option<PathBuf>,
     /// The user's settings for single clients.
     pub clients: ClientOverrides,
-    /// How long the client waits for an answer, in seconds, in place of what is known of it.
+    /// How long the client waits for an answer, in seconds. Replaces what is known of the client.
     pub patience: Option<u64>,
-    /// Whether the client honours `tools/list_changed`, in place of what is known of it.
+    /// Whether the client honours `tools/list_changed`. Replaces what is known of the client.
     pub list_changed: Option<bool>,
     /// Who reads holdfast's own texts.
     pub audience: Audience,
@@ -120,11 +122,12 @@ pub struct Welcome {
     pub protocol: u32,
     /// The version of the hub's program.
     pub build: String,
-    /// The pid of the hub's process, as it sees it itself.
+    /// The pid of the hub's process, as that process sees it itself.
     pub pid: u32,
     /// The name of this hub: a new one for each process.
     pub hub: String,
-    /// The name of the hub's records: a new one for each hub, and a successor knows those that it has taken over.
+    /// The name of the hub's records. Each hub has a new one, and a successor knows the names of the records that it
+    /// has taken over.
     pub records: String,
 }
 
@@ -146,9 +149,8 @@ pub enum Reason {
 /// A hub that does not take a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Why.
     pub reason: Reason,
-    /// The same as a sentence for the log.
+    /// The reason as a sentence for the log.
     pub says: String,
 }
 

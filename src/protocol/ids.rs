@@ -57,21 +57,23 @@ pub struct SessionId(pub u32);
 impl SessionId {
     /// The session over stdin and stdout.
     pub const STDIO: Self = Self(0);
-    /// The first session of a message that came alone ([`is_post`](Self::is_post)). Their numbers begin again when all are used up,
-    /// which takes weeks of the highest load, and then differ from those in use.
+    /// The first session of a message that came alone ([`is_post`](Self::is_post)). When all numbers of such sessions
+    /// are used up, which takes weeks of the highest load, they begin again. Numbers that are still in use are left
+    /// out.
     pub const FIRST_POST: Self = Self(1 << 31);
     /// Requests of an earlier hub, whose sessions have not come to this one.
     pub const RECOVERED: Self = Self(u32::MAX - 1);
-    /// Requests of the documented HTTP API (guests). They belong to no client, and their answers leave over that API.
+    /// Requests of the documented HTTP API (guests). These requests belong to no client, and their answers leave over
+    /// that API.
     pub const GUESTS: Self = Self(u32::MAX);
 
-    /// Returns the session with which this one takes turns as one: the messages that came alone share a turn, because one client sends
+    /// Returns the session for the order of turns. Messages that came alone share one turn, because one client sends
     /// many of them.
     pub fn turn(self) -> Self {
         if self.is_post() { Self::FIRST_POST } else { self }
     }
 
-    /// Whether the session is that of one message, which came alone, as over HTTP.
+    /// Whether the session is for one message that came alone, as over HTTP.
     pub fn is_post(self) -> bool {
         (Self::FIRST_POST..Self::RECOVERED).contains(&self)
     }

@@ -51,7 +51,7 @@ pub enum AnswerBody {
 /// What is left of a result that cannot be read.
 #[derive(Debug, Clone)]
 pub struct Left {
-    /// What is wrong with it, and what is known all the same.
+    /// What is wrong with the result, and what is known all the same.
     pub says: String,
     /// The bytes that the editor sent.
     pub content: Bytes,

@@ -3,8 +3,8 @@
 use super::ALL;
 
 /// Returns the names that a tool with these names has in other packages: those of the tools with the same role.
-/// `unity/Core/Tools/OtherNames.cs` has those of them under which our own package's tools can also be called; a test compares the
-/// two. The others only bind a tool to rules.
+/// `unity/Core/Tools/OtherNames.cs` has the names under which our own package's tools can be called too; a test
+/// compares the two lists. The remaining names only bind a tool to rules.
 pub fn names_elsewhere(names: &[&str]) -> Vec<&'static str> {
     let roles = || ALL.iter().map(|dialect| dialect.properties().roles.all());
     let mut elsewhere = Vec::new();

@@ -1,5 +1,5 @@
-//! Guesses what a peer is that does not speak the expected dialect, from its first bytes. The guess is only shown to people;
-//! nothing depends on it.
+//! Guesses what a peer is, from its first bytes, if it does not speak the expected dialect. The guess is only shown to
+//! people; nothing depends on it.
 
 use super::ALL;
 

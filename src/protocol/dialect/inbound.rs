@@ -62,22 +62,22 @@ pub struct EditorError {
     pub code: i64,
     /// The message and the additions of the error's data, as one text for a person or an AI.
     pub message: String,
-    /// Set only if a place that the editor's package alone fills says that it refused the call before anything ran. Words that a
-    /// tool could have written are no refusal.
+    /// Set only if the editor's package says that it refused the call before anything ran, and says so in a place that
+    /// no tool can fill. Words that a tool could have written are no refusal.
     pub refusal: Option<Refused>,
 }
 
 /// A refusal by the editor's package, and the calls for which it is proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// What it means for the call.
+    /// What the refusal means for the call.
     pub how: Refusal,
-    /// The calls for which it is proof.
+    /// The calls for which the refusal is proof.
     pub of: RefusedCall,
 }
 
-/// The calls for which a refusal is proof. In the answer to any other call it is that tool's own failure: a tool may have the
-/// package run other tools, and is then refused itself.
+/// The calls for which a refusal is proof. In the answer to any other call the refusal is that tool's own failure: a
+/// tool may ask the package to run other tools, and is then refused itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusedCall {
     /// Any call.
@@ -175,7 +175,8 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Whether the main thread has had no frame for this long and nothing that is known keeps it busy: no call, no import, no compile.
+    /// Whether the main thread has had no frame for this long although nothing that is known keeps it busy: no call, no
+    /// import, no compile.
     pub fn stands_still(&self, old: Duration) -> bool {
         let is_quiet = matches!(self.state, EditorState::Ready | EditorState::Playing | EditorState::Unknown);
         is_quiet && self.frame_age >= old && !self.importing && self.running == 0

@@ -33,7 +33,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn own_server(&self) -> Option<&'static OwnServer> {
         None
     }
-    /// What a server with these first bytes is, if the package's bridge begins so. It is only shown to people.
+    /// What a server with these first bytes is, if the package's bridge begins with them. It is only shown to people.
     fn recognizes(&self, _said: &[u8]) -> Option<&'static str> {
         None
     }
@@ -75,8 +75,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
     }
-    /// Returns the names of the tools that a call of this tool would call in the editor, by the editor's own names. Most tools call
-    /// none.
+    /// Returns the names of the tools that a call of this tool would call in the editor, by the editor's own names.
+    /// Most tools call no other tools.
     ///
     /// # Errors
     /// [`UnreadableCalls`]: the arguments have a form in which the tools cannot be found.

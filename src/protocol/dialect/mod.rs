@@ -73,7 +73,7 @@ pub const FALLBACK: Dialects = &[&uloop::Uloop];
 /// Our own package.
 pub const OWN: Dialects = &[&holdfast::Holdfast];
 
-/// Only the dialect with this name; none if there is none.
+/// Only the dialect with this name; an empty list if there is no such dialect.
 pub fn only(name: &str) -> Dialects {
     ALL.iter().position(|dialect| dialect.name() == name).map_or(&[], |at| &ALL[at..=at])
 }

@@ -152,7 +152,7 @@ pub struct PreparedCall {
     pub limit: Option<Duration>,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload_follows: bool,
-    /// What shows that none follows after all; `None` if nothing can.
+    /// What shows that no reload follows after all; `None` if nothing can show it.
     pub reload_signs: Option<ReloadSigns>,
     /// The trace that the call belongs to, for a dialect that can send it.
     pub trace: Option<Arc<TraceContext>>,

@@ -1,4 +1,5 @@
-//! Names that tools have in other packages. Whoever changes packages has them in prompts, notes and policies.
+//! Names that tools have in other packages. A user who changes to another package has them in prompts, notes and
+//! policies.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// A name that a tool like this one has in another package, with what differs in its arguments. It may be the tool's own name: then
-/// only arguments differ.
+/// A name that a tool like this one has in another package, with the arguments that differ. The name may be the tool's
+/// own: then only arguments differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherName {
@@ -22,11 +23,11 @@ pub struct OtherName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherArgument {
-    /// Its name in the other package. The case of ASCII letters does not matter.
+    /// The argument's name in the other package. The case of ASCII letters does not matter.
     pub from: String,
-    /// Its name here.
+    /// The argument's name here.
     pub to: String,
-    /// The texts whose values differ, and what they are here.
+    /// The values that differ: the text in the other package, and the text here.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
     /// Arguments that this one implies.
@@ -34,8 +35,8 @@ pub struct OtherArgument {
     pub adds: BTreeMap<String, String>,
 }
 
-/// The arguments as a tool with these other names takes them, for a call under `called`: the name that the client used. `None`: as
-/// they are.
+/// Returns the arguments as a tool with these other names takes them, for a call under `called`, which is the name that
+/// the client used. `None`: they need no change.
 pub fn translated(names: &[OtherName], called: &str, arguments: &RawValue) -> Option<Box<RawValue>> {
     let other = names.iter().find(|other| other.name == called)?;
     let given: Map<String, Value> = serde_json::from_str(arguments.get()).ok()?;

@@ -74,10 +74,9 @@ pub struct ProjectFacts {
     pub installed: bool,
     /// Whether the only sign of the package is a file that a running editor writes, which a crashed editor may have left behind.
     pub by_record: bool,
-    /// The package's version, if the files name it.
     pub package_version: Option<String>,
-    /// The port that the package is set to, and the file that names it. Only the port crosses to another process: there
-    /// the file is [`UNKNOWN`].
+    /// The port that the package is set to, and the file that names it. Only the port crosses to another process, and
+    /// there the file is [`UNKNOWN`].
     #[serde(serialize_with = "port_alone", deserialize_with = "port_of_unknown")]
     pub port: Option<(u16, &'static str)>,
     /// The process id of the project's editor.
@@ -88,7 +87,7 @@ pub struct ProjectFacts {
     /// The Unity version of the editor.
     pub editor_version: Option<String>,
     /// The identity that the editor must have to be called. It may hold the editor's token, so it does not cross to
-    /// another process: `None` there does not say that nothing is expected.
+    /// another process. In another process, `None` does not mean that nothing is expected.
     #[serde(skip)]
     pub expected: Option<Expected>,
     /// What the editor is doing, according to lock files or its own record.

@@ -15,12 +15,13 @@ pub struct Properties {
     pub default_ports: &'static [u16],
     /// How bytes are transported.
     pub transport: Transport,
-    /// What some of the editor's tools are for.
+    /// The purposes of some of the editor's tools.
     pub roles: Roles,
 }
 
-/// The editor's own names of the tools that do what the gateway's resources and prompts are about, or what tools of other packages
-/// do. Versions of a package name a tool differently, and a package may have several tools for one role.
+/// The editor's own names of tools, by purpose: the gateway's resources and prompts use them, and tools of other
+/// packages may have the same purpose. Versions of a package name a tool differently, and a package may have several
+/// tools for one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles {
     /// Compiles the scripts. [`Compiled::read`](super::Compiled::read) can read its results.
@@ -86,9 +87,9 @@ pub struct OwnServer {
     pub of: &'static str,
     /// Packages of npm that are the server.
     pub npm: &'static [&'static str],
-    /// Ends of the paths that start it.
+    /// Ends of the paths of its program.
     pub files: &'static [&'static str],
-    /// Parts of which one stands in such a path; empty: any path.
+    /// Parts of paths. The program's path must have one of them; empty: any path.
     pub within: &'static [&'static str],
 }
 

@@ -143,7 +143,7 @@ pub(super) fn decode_with(
         (Some(error), ..) => Reply::Error(read_error(error)),
         (None, Some(result), None) => Reply::Result(result.to_owned()),
         (None, _, Some(wreck)) => Reply::Wreck(wreck),
-        // Whatever it is, it answers the request that it names.
+        // Whatever the message is, it answers the request that it names.
         (None, None, None) if number.is_some() => Reply::Wreck(Wreck::of_message(frame)),
         (None, None, None) => return Err(fault),
     };
@@ -156,8 +156,8 @@ pub(super) fn decode_with(
     }
 }
 
-/// Returns what can be read of a message that is not JSON as a whole: the members that are JSON, and the result or the error that
-/// is not.
+/// Returns the readable parts of a message that is not JSON as a whole: the members that are JSON, and the broken
+/// result or error as a wreck.
 fn salvaged(frame: &[u8]) -> (Envelope<'_>, Option<Wreck>) {
     let parts = wreck::parts(frame, ["id", "method", "params", "result", "error"]).values;
     let [id, method, params, result, error] = parts.map(|part| part.and_then(wreck::json));
@@ -170,8 +170,9 @@ fn salvaged(frame: &[u8]) -> (Envelope<'_>, Option<Wreck>) {
     (Envelope { id, method, params, result, error }, wreck)
 }
 
-/// Reads JSON member by member: what no parser takes, because it is nested too deep or has a number out of range, is null, and
-/// all beside it is kept. Looks into objects for two levels, which is where an error object has its texts.
+/// Reads JSON member by member. A value that no parser takes, because it is nested too deep or has a number out of
+/// range, becomes null, and everything else is kept. Looks into objects for two levels, which is where an error object
+/// has its texts.
 pub(super) fn readable(json: &RawValue) -> Value {
     fn within(json: &RawValue, levels: u8) -> Value {
         let whole = serde_json::from_str(json.get()).ok();

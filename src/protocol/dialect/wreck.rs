@@ -1,4 +1,4 @@
-//! Replies that no JSON parser reads: what is left of them, and how a client is told.
+//! Replies that no JSON parser reads: the parts that can be used, and the words for a client.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{AnswerBody, BadMessage, EditorAnswer, Left};
 use crate::protocol::jsonrpc::spans::{Found, find, is_named, members};
 
-/// A reply that is not JSON, or not UTF-8. Its frame was whole, so it costs nothing but itself.
+/// A reply that is not JSON, or not UTF-8. Its frame was whole, so only this reply is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wreck {
     /// Which part of the reply the bytes are.
@@ -32,7 +32,7 @@ impl Wreck {
         Self { part: WreckPart::Message, bytes: Bytes::copy_from_slice(frame) }
     }
 
-    /// What is wrong with it, as a count and a log name it.
+    /// What is wrong with the reply, in the terms of counts and logs.
     pub fn fault(&self) -> BadMessage {
         match std::str::from_utf8(&self.bytes) {
             Err(_) => BadMessage::NotUtf8,
@@ -87,8 +87,9 @@ impl Wreck {
     }
 }
 
-/// Whether a result reports a failure by a member of one of these names that is `false`. `None` if the result is an object whose
-/// end is not found: such a member may be in the rest. `any_case`: the case of the names does not matter.
+/// Whether a result reports a failure by a member of one of these names that is `false`. `None` if the result is an
+/// object whose end is not found, because such a member may be in the rest. `any_case`: the case of the names does not
+/// matter.
 pub(super) fn says_failure(result: &[u8], names: &[&str], any_case: bool) -> Option<bool> {
     let Some(mut members) = members(result) else { return Some(false) };
     let is_it = |written: &[u8]| {

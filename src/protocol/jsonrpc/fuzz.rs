@@ -106,7 +106,7 @@ fn a_scan_is_the_same_in_any_split() {
     });
 }
 
-/// The parts that are found lie in the text one behind the other, and of a text that is JSON they are what a parser finds.
+/// The parts that are found follow one another in the text. If the text is JSON, a parser finds the same parts.
 fn check_parts(text: &[u8]) {
     let position = |part: &[u8]| part.as_ptr().addr() - text.as_ptr().addr();
     let mut end = 0;

@@ -1,8 +1,8 @@
 //! Finds the parts of a message that no JSON parser reads: it is nested too deep, is not UTF-8, or is broken somewhere.
 //!
-//! Nothing here is recursive, and nothing is kept but positions. Strings and brackets are respected, so that a broken value costs
-//! nothing but itself. Where a value breaks the brackets or the quotes around it, the parts behind it are not found, and
-//! [`Parts::is_whole`] says so.
+//! Nothing here is recursive, and nothing is kept but positions. Strings and brackets are respected, so that a broken
+//! value costs only itself. If a value breaks the brackets or the quotes around it, the parts after it are not found,
+//! and [`Parts::is_whole`] says so.
 
 use super::text::string_end;
 
@@ -63,7 +63,6 @@ impl<'a> Iterator for Parts<'a> {
 pub struct Members<'a>(Parts<'a>);
 
 impl<'a> Members<'a> {
-    /// See [`Parts::is_whole`].
     pub fn is_whole(&self) -> bool {
         self.0.is_whole()
     }

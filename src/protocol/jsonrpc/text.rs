@@ -24,8 +24,8 @@ pub(super) fn string_end(json: &[u8], mut from: usize) -> usize {
 
 /// Whether no value is nested deeper than `max`. A scalar has depth 0, `[]` has depth 1.
 ///
-/// Brackets inside strings are ignored. The check needs constant memory, so it can run before any parser. For text that is not
-/// JSON it only says that a parser which stops at the first error does not nest deeper.
+/// Brackets inside strings are ignored. The check needs constant memory, so it can run before any parser. For text that
+/// is not JSON, the result only says that a parser that stops at the first error does not nest deeper.
 pub fn depth_ok(json: &[u8], max: usize) -> bool {
     let mut depth = 0usize;
     let mut at = 0;

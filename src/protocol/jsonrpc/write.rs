@@ -51,8 +51,8 @@ pub fn notification(method: &str, params: Option<&str>) -> String {
     }
 }
 
-/// Whether a line that was written here is a response, or an array of them, and not a notification. Not for requests, which begin
-/// like a response.
+/// Whether a line that was written here is a response, or an array of responses, and not a notification. Do not ask
+/// this for a request: it begins like a response.
 pub fn is_answer(line: &[u8]) -> bool {
     let member = line.strip_prefix(HEAD.as_bytes()).is_some_and(|rest| rest.starts_with(br#","id":"#));
     member || line.starts_with(b"[")

@@ -1,4 +1,4 @@
-//! What a client of the stateless era is told about caching a result.
+//! What a result of the stateless era says about its caching.
 //!
 //! Source: the page "Caching" of MCP 2026-07-28.
 
@@ -10,7 +10,7 @@ use super::client_profile::ClientProfile;
 use crate::limits::TOOLS_LIST_TTL;
 use crate::protocol::text::quote;
 
-/// An object with one member, and with what a client of the stateless era is told about caching it.
+/// Returns an object with one member, and with the members about its caching for a client of the stateless era.
 pub(super) fn with_hints(name: &str, value: &str, profile: &ClientProfile) -> String {
     let hints = if profile.version.is_stateless() { list_hints() } else { String::new() };
     format!(r#"{{"{name}":{value}{hints}}}"#)

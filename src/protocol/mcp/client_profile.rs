@@ -13,7 +13,7 @@ pub struct ClientProfile {
     pub client: ClientTraits,
     /// Who reads holdfast's own texts.
     pub audience: Audience,
-    /// Whether it takes results of every size as they are: a client in this program.
+    /// Whether the client takes results of every size as they are. Such a client is in this program.
     pub whole: bool,
 }
 

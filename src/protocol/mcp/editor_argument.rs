@@ -33,7 +33,7 @@ const PLAIN: [&str; 13] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotText;
 
-/// Reads a name. `None`: the call names none. Models write null or an empty text for what they leave out.
+/// Reads a name. `None`: the call names no editor. Models write null or an empty text for a value that they leave out.
 ///
 /// # Errors
 /// The value is neither a text nor null.
@@ -45,7 +45,7 @@ pub fn editor_name(value: &RawValue) -> Result<Option<String>, NotText> {
 /// The argument that names the editor, and what is left without it.
 #[derive(Debug)]
 pub struct Taken {
-    /// What was given, as it was written. Several values if the argument was written several times.
+    /// The values as they were written. There are several if the argument was written several times.
     values: Vec<Box<RawValue>>,
     /// The arguments for the editor.
     pub rest: Box<RawValue>,
@@ -65,7 +65,7 @@ impl Taken {
 /// Takes the argument out of a call's arguments, in any case of its letters. `None` if it is not there.
 pub fn take_editor(arguments: &RawValue) -> Option<Taken> {
     let text = arguments.get().as_bytes();
-    // Most calls do not have it: they are not parsed for this.
+    // Most calls do not have the argument, and are not parsed for it.
     if !text.windows(EDITOR_ARGUMENT.len()).any(|part| part.eq_ignore_ascii_case(EDITOR_ARGUMENT.as_bytes())) {
         return None;
     }
@@ -73,13 +73,13 @@ pub fn take_editor(arguments: &RawValue) -> Option<Taken> {
     Some(Taken { values, rest })
 }
 
-/// Whether a tool has an argument of this name itself. Then a call names its editor in `_meta` only.
+/// Whether a tool itself has an argument of this name. Then a call can name its editor only in `_meta`.
 pub fn is_taken(schema: &InputSchema) -> bool {
     schema.has_property_like(EDITOR_ARGUMENT)
 }
 
-/// Returns a tool's schema with the argument. `None` if the tool cannot have it: it has one of this name itself, its schema is not
-/// a plain object, or the schema would be too long.
+/// Returns a tool's schema with the argument. `None` if the tool cannot have the argument: the tool itself has one of
+/// this name, its schema is not a plain object, or the schema would be too long.
 pub(super) fn with_editor(schema: &InputSchema, editors: &[String]) -> Option<InputSchema> {
     if is_taken(schema) || !schema.has_only(&PLAIN) {
         return None;

@@ -27,13 +27,13 @@ pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
 /// Why an image or sound does not reach the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The client takes none in results.
+    /// The client takes no images or no sounds in results.
     Kind,
-    /// Models read no image of this type, or none whose header is broken.
+    /// Models read no image of this type, or the image's header is broken.
     Type,
-    /// Its base64 has more than this many bytes.
+    /// The base64 has more than this many bytes.
     Bytes(usize),
-    /// It has more than this many pixels a side.
+    /// The image has more than this many pixels a side.
     Side(u32),
 }
 
@@ -42,11 +42,11 @@ pub enum Refused {
 pub struct LeftOut {
     /// The position among the content blocks.
     pub index: usize,
-    /// "image" or "audio"; "bytes" for what is neither an image, a sound nor text.
+    /// "image" or "audio"; "bytes" for data that is no image, sound or text.
     pub kind: &'static str,
     /// The media type that the editor stated.
     pub mime: String,
-    /// Why the client does not get it.
+    /// Why the client does not get the content.
     pub why: Refused,
     /// The usual file extension for the media type.
     pub extension: &'static str,
@@ -83,7 +83,7 @@ impl LeftOut {
     }
 }
 
-/// See [`LeftOut::kind`].
+/// The value of [`LeftOut::kind`] for other bytes.
 const BYTES: &str = "bytes";
 
 /// Returns the images, sounds and bytes of a result that the client does not accept, in order and decoded.

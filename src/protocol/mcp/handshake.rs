@@ -102,9 +102,9 @@ pub struct ServerInfo<'a> {
     pub version: &'a str,
 }
 
-/// Returns the instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, because
-/// clients cut long instructions. They are short while no project is known, because most sessions of a client that is set up for all
-/// its projects have nothing to do with Unity.
+/// Returns the instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first,
+/// because clients cut long instructions. They are short while no project is known: if a client is set up for all its
+/// projects, most of its sessions have nothing to do with Unity.
 pub fn instructions(is_project_known: bool) -> &'static str {
     if is_project_known { INSTRUCTIONS } else { NEUTRAL_INSTRUCTIONS }
 }

@@ -1,5 +1,5 @@
-//! What MCP over HTTP (Streamable HTTP) asks of one POST: which era and version it belongs to, and that its headers say the same
-//! as its body. Pure; the HTTP server and the sessions are elsewhere.
+//! The rules of MCP over HTTP (Streamable HTTP) for one POST: which era and version the POST belongs to, and that its
+//! headers say the same as its body. Pure; the HTTP server and the sessions are elsewhere.
 //!
 //! Source: the specification's pages "transports" of 2025-03-26 to 2025-11-25, and "streamable-http" of 2026-07-28.
 
@@ -23,7 +23,7 @@ pub const VERSION_HEADER: &str = "mcp-protocol-version";
 pub const METHOD_HEADER: &str = "mcp-method";
 /// The name of the header with the name of a tool, prompt or resource.
 pub const NAME_HEADER: &str = "mcp-name";
-/// What the names of headers with a tool's parameter begin with.
+/// The beginning of the names of headers that hold a tool's parameter.
 pub const PARAMETER_HEADER: &str = "mcp-param-";
 /// The mark in a schema of a parameter that has a header.
 const MARK: &str = "x-mcp-header";
@@ -33,20 +33,19 @@ const SHOWN_BYTES: usize = 64;
 /// The value of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header<'a> {
-    /// There is none.
+    /// There is no such header.
     Missing,
-    /// Its value, without white space around it.
+    /// The header's value, without white space around it.
     Text(&'a str),
-    /// It occurs more than once, or has bytes that are not visible ASCII.
+    /// The header occurs more than once, or has bytes that are not visible ASCII.
     Unreadable,
 }
 
-/// What a POST asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Post {
-    /// It has notifications or responses only, which have no answer.
+    /// The POST has only notifications or responses, which get no answer.
     Unanswered,
-    /// It has a request, or a batch with requests.
+    /// The POST has a request, or a batch with requests.
     Asks(Asks),
 }
 
@@ -63,7 +62,7 @@ pub struct Asks {
     pub streams: bool,
 }
 
-/// A POST that is not accepted. Nothing of it was executed.
+/// A POST that is not accepted. Nothing in it was executed.
 #[derive(Debug, Clone)]
 pub struct Rejected {
     /// The request's id, if it could be read.
@@ -80,7 +79,7 @@ impl From<Invalid> for Rejected {
     }
 }
 
-/// What is said of a fault whose usual text speaks of lines and sessions, which HTTP does not have.
+/// Returns the text of a fault over HTTP, if the usual text speaks of lines or sessions, which HTTP does not have.
 fn over_http(fault: Fault) -> Option<&'static str> {
     Some(match fault {
         Fault::NotUtf8 => "the body is not UTF-8; nothing was executed; encode the whole body as UTF-8",
@@ -95,7 +94,7 @@ fn over_http(fault: Fault) -> Option<&'static str> {
     })
 }
 
-/// The params that HTTP mirrors in headers, or that decide on the form of the response.
+/// The params that are repeated in headers, or that decide on the form of the response.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Mirrored<'a> {
@@ -222,7 +221,7 @@ fn asks<'h>(
 /// Returns the version of a message whose handshake was an earlier POST.
 fn handshake_version(said: Header<'_>) -> Result<ProtocolVersion, RpcError> {
     let version = match said {
-        // The header came with a later version than this one.
+        // The header came with a version later than this one.
         Header::Missing => return Ok(ProtocolVersion::V2025_03_26),
         Header::Text(text) => text,
         Header::Unreadable => {
@@ -332,7 +331,7 @@ fn check_parameter(name: &str, header: Header<'_>, value: Option<&Value>) -> Res
         // `42.0` and `42` are the same number.
         (Some(Value::Number(number)), Header::Text(text)) if is_number(text, number) => Ok(()),
         (Some(Value::Number(number)), header) => mirrors(name, header, &number.to_string()),
-        // A client cannot mirror a list or an object. The tool says what it makes of it.
+        // A header cannot hold a list or an object. The tool itself judges such a value.
         (Some(_), _) => Ok(()),
     }
 }
@@ -344,8 +343,8 @@ fn is_number(text: &str, number: &serde_json::Number) -> bool {
     }
 }
 
-/// Returns the HTTP status of a response that consists of this answer only. `stateless`: whether the request was of that era, which
-/// has a status for some errors; before it, each answer has 200.
+/// Returns the HTTP status of a response that consists of this answer only. `stateless`: whether the request is of the
+/// stateless era, which has a status for some errors. In the other era each answer has 200.
 pub fn status_of(answer: &[u8], stateless: bool) -> u16 {
     #[derive(Deserialize)]
     struct Response {

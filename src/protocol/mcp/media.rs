@@ -1,5 +1,5 @@
-//! Images, sounds and other bytes in results, which stand there as base64: mends what can be mended without loss, and tells of an
-//! image what an API looks at, from its first bytes.
+//! Images, sounds and other bytes in results, where they are base64. This module repairs them if that is possible
+//! without loss. It also reads, from the first bytes of an image, the facts that an API checks.
 //!
 //! One image that a model's API refuses stays in the conversation and makes every later request fail. Data that is not base64 makes
 //! the official TypeScript SDK throw the whole result away.
@@ -17,8 +17,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::limits::{DESCRIPTION_MAX_BYTES, JPEG_SEGMENTS_MAX};
 use crate::protocol::text::cut_with_ellipsis;
 
-/// The types of image that the APIs of models read, and that are known from the first bytes.
-/// Sources: platform.claude.com/docs/en/build-with-claude/vision, platform.openai.com/docs/guides/images.
+/// The types of image that the APIs of models read. The first bytes of an image show its type. Sources:
+/// platform.claude.com/docs/en/build-with-claude/vision, platform.openai.com/docs/guides/images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImageType {
     Png,
@@ -57,7 +57,8 @@ pub(super) struct Media<'a> {
     pub(super) mime_type: Cow<'a, str>,
 }
 
-/// Returns the type and size in pixels of an image; `None` if it is not one that every API reads, or its header is broken.
+/// Returns the type of an image and its size in pixels. `None` if not every API reads such an image, or if its header
+/// is broken.
 pub(super) fn image(data: &str) -> Option<(ImageType, u32, u32)> {
     let kind = ImageType::of(&bytes_at(data, 0, 12))?;
     let (width, height) = match kind {
@@ -77,12 +78,12 @@ pub(super) fn image(data: &str) -> Option<(ImageType, u32, u32)> {
     (width > 0 && height > 0).then_some((kind, width, height))
 }
 
-/// Reads the size of a JPEG from the frame header, which stands behind segments with a length each.
+/// Reads the size of a JPEG from the frame header. It comes after segments that each state their length.
 fn jpeg_size(data: &str) -> Option<(u32, u32)> {
     let mut at = 2;
     for _ in 0..JPEG_SEGMENTS_MAX {
         match *bytes_at(data, at, 9) {
-            // Fill bytes before a marker.
+            // These are fill bytes before a marker.
             [0xff, 0xff, ..] => at += 1,
             [0xff, 0x01 | 0xd0..=0xd7, ..] => at += 2,
             [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf, _, _, _, a, b, c, d] => {
@@ -114,7 +115,7 @@ fn webp_size(header: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Decodes some bytes in the middle of base64; fewer where it ends.
+/// Decodes some bytes in the middle of base64. At the end of the text there may be fewer.
 fn bytes_at(data: &str, from: usize, count: usize) -> Box<[u8]> {
     let (first, last) = (from / 3 * 4, (from + count).div_ceil(3) * 4);
     let groups = data.get(first.min(data.len())..last.min(data.len())).unwrap_or_default();
@@ -128,7 +129,7 @@ fn is_base64(data: &str) -> bool {
     let mut any = false;
     while let Some(part) = parts.next() {
         any = true;
-        // Padding may stand at the end only.
+        // Padding may come only at the end.
         let is_whole = parts.peek().is_none() || !part.contains(&b'=');
         if !is_whole || STANDARD.decode_slice(part, &mut buffer).is_err() {
             return false;
@@ -137,8 +138,8 @@ fn is_base64(data: &str) -> bool {
     any
 }
 
-/// Makes standard base64 of what is it but for line ends, spaces, a `data:` prefix, the alphabet of URLs, or padding. `None` if it is
-/// something else.
+/// Makes standard base64 of a text that differs from it only in line ends, spaces, a `data:` prefix, the alphabet of
+/// URLs, or padding. `None` for any other text.
 fn as_base64(data: &str) -> Option<String> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -158,7 +159,7 @@ fn as_base64(data: &str) -> Option<String> {
     (!bytes.is_empty()).then(|| STANDARD.encode(bytes))
 }
 
-/// A block of a result whose data may have to be mended.
+/// A block of a result whose data may need repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
     /// An image.
@@ -169,8 +170,8 @@ pub(super) enum Block {
     Resource,
 }
 
-/// Mends an image, a sound or a resource with bytes: its data becomes standard base64, and an image says the type that its bytes
-/// have. What is something else becomes a text (`Err`), so that it is not lost.
+/// Repairs an image, a sound or a resource with bytes. Its data becomes standard base64, and an image gets the type
+/// that its bytes show. Other content becomes a text (`Err`), so that it is not lost.
 pub(super) fn mended(raw: Box<RawValue>, block: Block) -> Result<Box<RawValue>, String> {
     let done = match block {
         Block::Image | Block::Sound => mended_media(&raw, block == Block::Image),
@@ -185,7 +186,7 @@ fn mended_media(raw: &RawValue, is_image: bool) -> Option<Result<Box<RawValue>, 
     let standard =
         if is_base64(&data) { Cow::Borrowed(&*data) } else { Cow::Owned(as_base64(&data).unwrap_or_default()) };
     let known = if is_image { ImageType::of(&bytes_at(&standard, 0, 12)) } else { None };
-    // A path may look like base64. No image is as short, and no sound.
+    // A path may look like base64. No image is as short as a path, and neither is a sound.
     let is_doubtful = is_image && known.is_none() && (*standard != *data || data.len() < SHORTEST_IMAGE);
     if standard.is_empty() || is_doubtful {
         return Some(Err(as_text(what, &mime_type, &data)));
@@ -203,7 +204,7 @@ fn mended_media(raw: &RawValue, is_image: bool) -> Option<Result<Box<RawValue>, 
     to_raw_value(&block).ok().map(Ok)
 }
 
-/// Base64 of fewer bytes than any image has that a person would look at; the smallest GIF has 35 bytes and a signature.
+/// No image that a person would look at has fewer bytes of base64. The smallest GIF has 35 bytes and a signature.
 const SHORTEST_IMAGE: usize = 64;
 
 fn mended_resource(raw: &RawValue) -> Option<Result<Box<RawValue>, String>> {
@@ -224,7 +225,7 @@ fn mended_resource(raw: &RawValue) -> Option<Result<Box<RawValue>, String>> {
     let Whole { resource: Resource { uri, text, blob } } = serde_json::from_str(raw.get()).ok()?;
     let blob = blob.filter(|blob| text.is_none() && !is_base64(blob))?;
     if blob.is_empty() {
-        // An empty file is one.
+        // An empty file is valid.
         return None;
     }
     let Some(standard) = as_base64(&blob) else { return Some(Err(as_text("A resource", &uri, &blob))) };

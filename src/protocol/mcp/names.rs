@@ -48,8 +48,8 @@ pub(super) fn assign(originals: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the listed name of one editor's tool in a union, and adds it to those that are `taken`. If it is too long, or taken, both
-/// parts are cut and a hash of both is added.
+/// Returns the listed name of one editor's tool in a union, and adds it to the names that are `taken`. If the name is
+/// too long, or taken, its two parts are cut and a hash of both is added.
 pub(super) fn of_editor(name: &str, editor: &str, taken: &mut HashSet<String>) -> String {
     let (whole, editor) = (format!("{name}\0{editor}"), fitted(editor));
     let mut listed = format!("{name}_{editor}");
@@ -66,21 +66,21 @@ pub(super) fn of_editor(name: &str, editor: &str, taken: &mut HashSet<String>) -
     listed
 }
 
-/// Returns the names under which a union of several editors' tools may list this tool of this project's editor. Which one it is
-/// depends on the other editors: their names decide how many folders are in this one's.
+/// Returns the names under which a union of several editors' tools may list this tool of this project's editor. The
+/// other editors decide which name it is: their names decide how many folders are in this editor's name.
 pub fn names_in_unions(name: &str, project: &Path) -> Vec<String> {
     let folders: Vec<String> = project.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let mut taken = HashSet::new();
     let mut names = Vec::new();
     for from in 0..folders.len() {
         let editor = folders.get(from..).unwrap_or_default().join("/");
-        // The second one is what it is called if another tool has the first name already.
+        // The second name is for the case that another tool has the first name already.
         names.extend([of_editor(name, &editor, &mut taken), of_editor(name, &editor, &mut taken)]);
     }
     names
 }
 
-/// Returns a name with every character replaced that a name may not have.
+/// Returns the name with each forbidden character replaced.
 fn fitted(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
 }

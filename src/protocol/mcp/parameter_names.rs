@@ -1,9 +1,10 @@
-//! The names of a tool's parameters. An API takes `[A-Za-z0-9_.-]{1,64}` and refuses every request with another one; a property in C#
-//! may have any letter. Such a name is listed under a safe one, and the editor gets its own.
+//! The names of a tool's parameters. An API takes `[A-Za-z0-9_.-]{1,64}` and refuses every request with another name,
+//! but a property in C# may have any letter. Such a parameter is listed under a safe name, and the editor gets its own
+//! name.
 //!
 //! Source: the error text of Anthropic's API in freee/freee-mcp#15, decocms/studio#6874 and
-//! aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709 (the same through Bedrock; the top level is
-//! what is checked). Older texts (apify/tester-mcp-client#69) have no dot, so that none is put into a name.
+//! aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709 (the same through Bedrock; only
+//! the top level is checked). Older texts (apify/tester-mcp-client#69) have no dot, so no dot is put into a name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +28,7 @@ pub(super) fn assigned<'n>(names: impl Iterator<Item = &'n str>) -> Vec<OwnName>
     odd.sort_unstable();
     odd.dedup();
     let mut taken: HashSet<String> = fit.into_iter().chain([EDITOR_ARGUMENT]).map(str::to_ascii_lowercase).collect();
-    // Where the count goes on for names that are changed to the same.
+    // The next number for names that are changed to the same name.
     let mut counts: HashMap<String, usize> = HashMap::new();
     let assigned = odd.into_iter().map(|own| {
         let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
@@ -113,7 +114,7 @@ fn listed<'n>(name: &'n str, names: &Listed<'n>) -> &'n str {
     names.get(name).copied().unwrap_or(name)
 }
 
-/// Says in a property's description how the editor calls it.
+/// Adds the editor's own name to a property's description.
 pub(super) fn describe(schema: &mut Value, own: &str) {
     let Some(schema) = schema.as_object_mut() else { return };
     let says = format!("Its own name in Unity: `{}`.", cut_with_ellipsis(own, LOG_FIELD_MAX_BYTES));

@@ -11,7 +11,7 @@ use crate::protocol::jsonrpc::{self, RpcError};
 /// JSON-RPC's code for unusable params; also MCP's code for an unknown tool and an invalid cursor.
 const INVALID_PARAMS: i64 = -32602;
 
-/// What the `_meta` of a request says that becomes a call.
+/// The members of `_meta` that are read of a request that becomes a call.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Meta<'a> {
@@ -38,7 +38,7 @@ pub(super) fn invalid(message: String) -> RpcError {
     RpcError { code: INVALID_PARAMS, message, data: None }
 }
 
-/// What an error says of a request that it ends before anything ran.
+/// Returns what an error says about a request that it ends before anything ran.
 fn ran(method: &str) -> &'static str {
     match method {
         "tools/call" => "; nothing was executed",
@@ -82,7 +82,7 @@ pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue
         .unwrap_or_default()
 }
 
-/// Reads a string; `None` if the value is no valid one.
+/// Reads a string; `None` if the value is not a valid string.
 pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }

@@ -1,5 +1,5 @@
-//! Prompts: texts with which a user asks the AI for something that often has to be done. All of them are always listed; what they
-//! say depends on what is known at the moment ([`crate::core::user_text`]).
+//! Prompts: texts with which a user asks the AI to do a frequent task. All prompts are always listed; their texts
+//! depend on what is known at the moment ([`crate::core::user_text`]).
 //!
 //! Source: the specification's page "Prompts" of each version. The list has one page.
 

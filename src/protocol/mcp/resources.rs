@@ -100,7 +100,7 @@ impl Resource {
         }
     }
 
-    /// The form of the resource's text, as far as it is known before the text is.
+    /// Returns the form of the resource's text, if it is known before the text is.
     fn mime_type(self) -> Option<&'static str> {
         (self != Self::Console).then_some(JSON)
     }

@@ -93,8 +93,8 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// Returns the result as it is kept and recorded: with all that it has, for all versions of MCP. JSON whose text is a block too is
-    /// there once. Bytes that are not UTF-8 are lost.
+    /// Returns the result as it is kept and recorded: with all its parts, for all versions of MCP. If the JSON is also
+    /// the text of a block, it is stored once. Bytes that are not UTF-8 are lost.
     pub fn stored(&self) -> String {
         let all = ProtocolVersion::STATELESS.into();
         let (Some(json), Some(Content::Text(text))) = (structured(self, &all), self.content.first()) else {
@@ -109,7 +109,8 @@ impl ToolResult {
         out
     }
 
-    /// Reads what [`stored`](Self::stored) returned, or a result in any client's form. What is no result is taken for its text.
+    /// Reads what [`stored`](Self::stored) returned, or a result in any client's form. JSON that is no result becomes a
+    /// text.
     pub fn from_stored(json: &str) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -254,7 +255,7 @@ pub fn result_size(result: &ToolResult, profile: &ClientProfile) -> usize {
 const OPEN: &str = r#"{"content":["#;
 const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
-/// In a stored result: the JSON of the first block's text is the structured result too.
+/// In a stored result: the JSON in the text of the first block is also the structured result.
 const TEXT_IS_STRUCTURED: &str = r#","_meta":{"holdfast/structured":true}"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 

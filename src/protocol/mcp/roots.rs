@@ -17,7 +17,7 @@ pub fn roots_list_request(id: &RequestId) -> String {
 pub struct NamedRoots {
     /// The folders, in the client's order. A text that can be read in two ways is here in both, the decoded path first.
     pub folders: Vec<String>,
-    /// The beginnings of those that name no folder of a file system, as the client wrote them.
+    /// The beginnings of the roots that name no folder of a file system, as the client wrote them.
     pub others: Vec<String>,
 }
 

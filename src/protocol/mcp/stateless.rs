@@ -172,7 +172,7 @@ fn meta_of(subscription: &RequestId) -> String {
     format!(r#"{{"{SUBSCRIPTION}":{}}}"#, subscription.as_json())
 }
 
-/// The error for a request that says by its transport that it is of this era, and not in its `_meta`.
+/// The error for a request that is of this era by its transport, but not by its `_meta`.
 pub(super) fn lacks_version() -> RpcError {
     lacks("protocolVersion", "a string")
 }
@@ -185,7 +185,7 @@ fn lacks(key: &str, kind: &str) -> RpcError {
     ))
 }
 
-/// The error for a version that is not spoken.
+/// The error for a version that this server does not speak.
 pub(super) fn unsupported(requested: &str) -> RpcError {
     let requested = cut(requested, CLIENT_FIELD_MAX_BYTES);
     let supported: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();

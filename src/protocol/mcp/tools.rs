@@ -32,7 +32,7 @@ pub struct Entry {
     pub name: String,
     /// The tool. Its `name` is the editor's own; its description and schema are the ones that the list shows.
     pub tool: Arc<EditorTool>,
-    /// What the editor calls otherwise, if the list says the names of some parameters otherwise.
+    /// The tool as the editor has it. Set only if some parameters are listed under other names.
     pub own: Option<Arc<Own>>,
     /// Where the tool comes from, if the list is a union of several editors' tools.
     pub origin: Option<Origin>,
@@ -49,7 +49,7 @@ impl Entry {
         self.own.as_ref().map_or(&self.tool, |own| &own.tool)
     }
 
-    /// Gives a call's arguments the editor's own names. `None` if they have them.
+    /// Gives a call's arguments the editor's own names. `None` if they need no change.
     pub fn under_own_names(&self, arguments: &RawValue) -> Option<Box<RawValue>> {
         under_own_names(arguments, &self.own.as_ref()?.names)
     }
@@ -61,7 +61,7 @@ impl Entry {
     }
 }
 
-/// A tool as its editor has it, and the names of parameters that the list says otherwise.
+/// A tool as its editor has it, and the parameters that are listed under other names.
 #[derive(Debug, PartialEq)]
 pub struct Own {
     tool: Arc<EditorTool>,
@@ -188,7 +188,7 @@ impl Catalogue {
         &self.entries
     }
 
-    /// What rules compare of all tools of an editor that has these, with those that clients do not get.
+    /// Returns the facts that rules compare, for all tools of an editor. Tools that clients do not get are among them.
     pub fn facts_of<'a>(&'a self, all: &'a [Arc<EditorTool>]) -> Vec<ToolFacts<'a>> {
         let listed: HashSet<&str> = self.entries.iter().map(|entry| entry.tool.name.as_str()).collect();
         let others = all.iter().filter(|tool| !listed.contains(tool.name.as_str()));
@@ -295,7 +295,8 @@ fn array_of<'a>(own: &[Definition], entries: impl Iterator<Item = &'a Entry>, pr
     serde_json::to_string(&own.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
 }
 
-/// A tool as it is listed, as the editor has it if parameters have other names there, and its changes in words.
+/// A tool as it is listed; the tool as the editor has it, if its parameters have other names there; and the changes in
+/// words.
 type Prepared = (Arc<EditorTool>, Option<Arc<Own>>, Vec<String>);
 
 /// Prepares everything of a tool except its name, or says why it cannot be listed. A tool that needs no change keeps its shared copy.

@@ -26,10 +26,10 @@ pub struct Member {
     pub catalogue: Arc<Catalogue>,
 }
 
-/// The tools of one name that are the same in some editors.
+/// Tools with the same name that are the same in some editors.
 struct Variant<'a> {
     tool: &'a Arc<EditorTool>,
-    /// The positions of the editors that have it.
+    /// The positions of the editors that have the tool.
     owners: Vec<usize>,
     annotations: Annotations,
 }
@@ -72,7 +72,7 @@ pub fn union(members: &[Member]) -> Catalogue {
             entries.push(Entry {
                 name: name.to_owned(),
                 tool: chosen_by_call(only, &origin.editors),
-                // A call is looked up in the list of its editor.
+                // The editor's own list knows these names, and a call is looked up there.
                 own: None,
                 origin: Some(origin),
             });
@@ -92,8 +92,8 @@ pub fn union(members: &[Member]) -> Catalogue {
     Catalogue::of_union(entries, members.iter().map(|member| member.name.clone()).collect())
 }
 
-/// Returns the listed name of each tool whose name means different tools. They are assigned in the order of the names, because an
-/// editor's list may be in any order.
+/// Returns the listed name of each tool whose name means different tools. The names are assigned in their own order,
+/// because an editor's list may be in any order.
 fn suffixed_names<'a>(
     members: &[Member],
     by_name: &HashMap<&'a str, Vec<Variant<'_>>>,
@@ -111,7 +111,7 @@ fn suffixed_names<'a>(
     assigned.collect()
 }
 
-/// Returns a tool whose calls name their editor.
+/// Returns the listed form of a tool whose calls must name their editor.
 fn chosen_by_call(variant: &Variant<'_>, editors: &[String]) -> Arc<EditorTool> {
     let tool = match with_editor(&variant.tool.input_schema, editors) {
         Some(input_schema) => EditorTool { input_schema, ..EditorTool::clone(variant.tool) },
@@ -123,7 +123,7 @@ fn chosen_by_call(variant: &Variant<'_>, editors: &[String]) -> Arc<EditorTool> 
     Arc::new(EditorTool { annotations: variant.annotations.clone(), ..tool })
 }
 
-/// Returns the tool with a note at the end of its description, which is cut for it if it is long.
+/// Returns the tool with a note at the end of its description. A long description is cut to make room.
 fn with_note(tool: &EditorTool, note: &str) -> EditorTool {
     let note = cut_with_ellipsis(note, DESCRIPTION_MAX_BYTES / 2);
     let description = cut_with_ellipsis(&tool.description, DESCRIPTION_MAX_BYTES - note.len());

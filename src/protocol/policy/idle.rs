@@ -1,4 +1,5 @@
-//! Rules that match none of an editor's tools. A misspelt rule that refuses protects nobody, so it must be told.
+//! Rules that match none of an editor's tools. A misspelt rule that refuses protects nobody, so its user must hear of
+//! it.
 
 use super::pattern::{Pattern, ToolFacts};
 use super::{Asker, Policy, Rules};
@@ -10,7 +11,7 @@ use crate::protocol::text::nearest;
 pub struct Idle {
     /// The rule, and the place where it is written.
     pub rule: String,
-    /// What is wrong with it, as the rest of a sentence that begins with the rule.
+    /// What is wrong with the rule, as the rest of a sentence that begins with the rule.
     pub says: String,
     /// The rule that may be meant.
     pub meant: Option<String>,
@@ -57,7 +58,7 @@ fn of_rules(what: &str, rules: &Rules, tools: &[ToolFacts<'_>], matches: &dyn Fn
     rules.patterns.iter().filter_map(of).collect()
 }
 
-/// Returns what is wrong with a rule, and what may be meant. `None` if it does something.
+/// Returns what is wrong with a rule, and which rule may be meant. `None` if the rule has an effect.
 fn why(
     pattern: &Pattern,
     tools: &[ToolFacts<'_>],
@@ -70,7 +71,7 @@ fn why(
         if groups.iter().any(|known| known.eq_ignore_ascii_case(group)) {
             return None;
         }
-        // A negated rule on a group that is not there matches every tool, which is not what somebody meant either.
+        // A negated rule on a group that does not exist matches every tool, and nobody means that either.
         let all = if sign == "!" { "means every tool, because " } else { "matches nothing: " };
         let says = match groups.as_slice() {
             [] => format!("{all}this project's package puts its tools in no groups"),
@@ -93,7 +94,7 @@ fn why(
     Some((says, meant(pattern, tools, matches)))
 }
 
-/// Returns the rule that may be meant: the same one in another spelling, or else the most similar name.
+/// Returns the rule that may be meant: the same rule in another spelling, or the most similar name.
 fn meant(pattern: &Pattern, tools: &[ToolFacts<'_>], matches: &dyn Fn(&Pattern) -> bool) -> Option<String> {
     let text = pattern.to_string();
     if text.contains('@') {

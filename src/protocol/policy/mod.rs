@@ -1,12 +1,13 @@
 //! Policy: which of the editor's tools may be called, by patterns on their names, by their annotations and by their groups, and
 //! which of them clients see.
 //!
-//! A rule is a name, with `*` (any characters) and `?` (one character), an annotation (`@read-only`), or a group of the editor's
-//! package (`@group:Scenes`); `!` negates the latter two. A name rule is case-sensitive and is compared with the editor's own name
-//! of the tool and with the name that clients see; a rule that refuses is also compared with the names of such a tool in other
-//! packages and in a union of several editors' tools. What is compared more can only refuse more. A tool is refused if a deny rule matches it, if a non-empty allow list has no
-//! rule that matches it, or if the user chose the tools for a client or project and this is none of them. The last is also not
-//! listed there. This module knows only values: `config::file` reads the rules.
+//! A rule is a name, with `*` (any characters) and `?` (one character), an annotation (`@read-only`), or a group of the
+//! editor's package (`@group:Scenes`); `!` negates the latter two. A name rule is case-sensitive and is compared with
+//! the editor's own name of the tool and with the name that clients see; a rule that refuses is also compared with the
+//! names of such a tool in other packages and in a union of several editors' tools. More names can only refuse more. A
+//! tool is refused if a deny rule matches it, or if a non-empty allow list has no rule that matches it. It is also
+//! refused, and not listed, if the user chose the tools for a client or project and this tool is not among them. This
+//! module knows only values: `config::file` reads the rules.
 
 pub mod idle;
 pub mod pattern;
@@ -58,7 +59,7 @@ impl Rules {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Choice {
-    /// The NAME of the section: a client's, or a project's.
+    /// The NAME of the section: the name of a client or of a project.
     name: String,
     rules: Rules,
 }
@@ -100,7 +101,7 @@ pub struct Policy {
     deny: Vec<Rules>,
     allow: Vec<Rules>,
     unusable: Vec<String>,
-    // A hub that does not know the members below must not ignore them. It gets them only if they say something.
+    // A hub that does not know the members below must not ignore them. So they are sent only if they are set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     clients: Vec<Choice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -192,8 +193,8 @@ impl Policy {
         })
     }
 
-    /// The names under which a union of several editors' tools may list this tool. They are compared with rules that refuse only,
-    /// so without such rules there are none.
+    /// Returns the names under which a union of several editors' tools may list this tool. Only rules that refuse are
+    /// compared with them, so without such rules there are none.
     fn in_unions(&self, tool: &ToolFacts<'_>, asker: &Asker<'_>) -> Vec<String> {
         let project = asker.project.filter(|_| !self.deny.is_empty());
         project.zip(tool.names.first()).map(|(project, name)| names_in_unions(name, project)).unwrap_or_default()
@@ -207,7 +208,7 @@ impl Policy {
         Some(Grounds { says: format!("{rule}; to allow it, add its name to that list"), rule: Some(rule) })
     }
 
-    /// The choices that hold for this client and project, each with what it is for.
+    /// Returns the choices that hold for this client and project, each with the word for what it is made for.
     fn choices(&self, asker: &Asker<'_>) -> impl Iterator<Item = (&'static str, &Choice)> {
         let names = self.clients.iter().map(|choice| choice.name.as_str());
         let of_client = most_specific(names, asker.client).and_then(|at| self.clients.get(at));
@@ -243,9 +244,9 @@ impl Policy {
     }
 }
 
-/// Returns why a tool that must be allowed by all of these policies is not listed; `None` if it is. It is not listed if it is not
-/// among the chosen ones, and if one of the policies says so, if a rule refuses it. Rules that cannot be read hide nothing: then
-/// the refusal of each call tells why.
+/// Returns why a tool is not listed that all of these policies must allow; `None` if it is listed. A tool that was not
+/// chosen is not listed. If one of the policies hides refused tools, a tool that a rule refuses is not listed either.
+/// Rules that cannot be read hide nothing: then the refusal of each call tells why.
 pub fn hidden<'a>(
     policies: impl Iterator<Item = &'a Policy> + Clone,
     tool: &ToolFacts<'_>,
@@ -256,7 +257,8 @@ pub fn hidden<'a>(
     policies.into_iter().find_map(|policy| policy.left_out(tool, asker).or_else(|| denied(policy)))
 }
 
-/// Makes the rules of one source. `None` if they refuse nothing, or if there are too many of them, which refuses everything.
+/// Makes the rules of one source. `None` if they refuse nothing. `None` too if there are too many of them; then
+/// everything is refused.
 fn rules(unusable: &mut Vec<String>, patterns: Vec<Pattern>, place: &str) -> Option<Rules> {
     if patterns.len() > POLICY_RULES_MAX {
         unusable.push(format!("{place} has more than {POLICY_RULES_MAX} rules; join some with *"));
@@ -265,8 +267,8 @@ fn rules(unusable: &mut Vec<String>, patterns: Vec<Pattern>, place: &str) -> Opt
     (!patterns.is_empty()).then(|| Rules { patterns, place: place.into() })
 }
 
-/// Whether a NAME of a section `[projects.NAME]` means this project. The case of a folder's name is ignored: where it matters, a
-/// choice may then hold for one more project, but never for one less.
+/// Whether a NAME of a section `[projects.NAME]` means this project. The case of a folder's name is ignored. On a
+/// system where the case matters, a choice may then hold for one project more, but never for one less.
 fn is_called(project: &Path, name: &str) -> bool {
     let folder = project.file_name().and_then(OsStr::to_str);
     project == Path::new(name) || folder.is_some_and(|folder| folder.to_lowercase() == name.to_lowercase())

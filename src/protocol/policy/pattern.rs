@@ -40,7 +40,6 @@ enum What {
     Group { name: String, holds: bool },
 }
 
-/// What rules compare of one tool.
 #[derive(Debug, Clone)]
 pub struct ToolFacts<'a> {
     /// All the names that the tool has here. A rule on one of them binds the tool.
@@ -62,7 +61,7 @@ impl<'a> ToolFacts<'a> {
     }
 }
 
-/// What an annotation rule about a group begins with, behind the `@`.
+/// The beginning of a rule about a group, after the `@`.
 const GROUP: &str = "group:";
 
 /// A rule, with the text as the user wrote it. At most [`POLICY_RULE_MAX_BYTES`] bytes.
@@ -126,13 +125,13 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), what })
     }
 
-    /// Whether the rule refuses this tool, if it stands in a list of what is refused. `more`: further names of the tool.
+    /// Whether the rule refuses this tool, if the rule is in a list of refusals. `more`: further names of the tool.
     pub(super) fn refuses(&self, tool: &ToolFacts<'_>, more: &[String]) -> bool {
         let further = || tool.elsewhere.iter().copied().chain(more.iter().map(String::as_str));
         self.matches(tool) || matches!(&self.what, What::Name(pattern) if further().any(|name| matches(pattern, name)))
     }
 
-    /// The group that the rule is about, with the sign before it; `None` if it is about none.
+    /// The group that the rule is about, with the sign before it; `None` if the rule is not about a group.
     pub(super) fn group(&self) -> Option<(&'static str, &str)> {
         match &self.what {
             What::Group { name, holds } => Some((if *holds { "" } else { "!" }, name)),

@@ -31,8 +31,9 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
     })
 }
 
-/// Reads the refusal of a message that the editor could not read, so that it does not know its id. Only the part of the package
-/// that reads messages writes it, before there is a call (`unity/Documentation~/protocol.md` section 10, `parse_error`).
+/// Reads the refusal of a message that the editor could not read. The editor then does not know the message's id. Only
+/// the part of the package that reads messages writes such a refusal, before there is a call
+/// (`unity/Documentation~/protocol.md` section 10, `parse_error`).
 pub(super) fn read_unnamed(frame: &[u8]) -> Option<Reply> {
     let is_final = |error: &EditorError| error.refusal.as_ref().is_some_and(|refused| refused.how == Refusal::Final);
     let unread = |error: &EditorError| error.code == RpcError::PARSE_ERROR && is_final(error);

@@ -27,7 +27,7 @@ pub(super) fn read(reply: &Reply, asked: &[JournalKey]) -> Result<Vec<JournalOut
     if !same_journal || !told.iter().zip(asked).all(of_asked) {
         return Err(BadOutcomes::OtherCalls);
     }
-    // What is inside a list whose end is not found may be part of a broken result, so nothing in it proves anything.
+    // Without the list's end, the items may be part of a broken result, so nothing in them proves anything.
     if told.len() != asked.len() || items.next().is_some() || !items.is_whole() {
         return Err(malformed("its list of outcomes is not one for each call"));
     }

@@ -69,20 +69,20 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
     Ok(Inbound::Reply { number, reply })
 }
 
-/// Reads what can be read of a line that is not a reply as a whole. `None` if it does not name a request of ours.
+/// Reads a line that is not a reply as a whole, as far as it can be read. `None` if it does not name a request of ours.
 ///
-/// The package does not escape most control characters in a text; they are read as what they are.
+/// The package does not escape most control characters in a text. They are read as they are.
 fn salvaged(line: &[u8]) -> Option<Inbound> {
     let [id, ok, data, error] = wreck::parts(line, ["id", "ok", "data", "error"]).values;
     let number = rpc::own_number(id.and_then(wreck::json)?)?;
-    // Without any member of a reply it is a request of ours, sent back.
+    // Without any member of a reply, the line is a request of ours, sent back.
     ok.or(data).or(error)?;
     let text = |part: Option<&[u8]>| {
         let text = std::str::from_utf8(part?).ok()?;
         serde_json::from_str::<Option<String>>(&schema::escaped(text)).ok().map(Option::unwrap_or_default)
     };
     let reply = match (ok, text(data), text(error)) {
-        // It is JSON, and only not a reply of this package.
+        // The line is JSON, but no reply of this package.
         _ if wreck::json(line).is_some() => Reply::Wreck(Wreck::of_message(line)),
         (Some(b"true"), Some(data), _) => Reply::Result(RawValue::from_string(quoted(&data)).ok()?),
         (Some(b"false"), _, Some(error)) => Reply::Error(read_error(&error)),

@@ -22,16 +22,17 @@ pub(super) enum Place {
     Headline,
     /// `message`, above this fixed explanation in `data.message` (v0.70 and later).
     Explained(&'static str),
-    /// `data.command`, in `data` of the type `security_blocked` (v0.24 and later).
     BlockedCommand,
 }
 
 /// What must stand in a place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Words {
-    /// Exactly this, and the call named the editor that it is for: before v2.0, and without `x-uloop`, the package does not say it.
+    /// Exactly this text, in the answer to a call that named its editor. Before v2.0, and without `x-uloop`, the
+    /// package does not write this text.
     OfEditor(&'static str),
-    /// The name of the called tool between these two texts. A tool that has the package run another tool gets that one's refusal.
+    /// The name of the called tool between these two texts. If a tool asks the package to run another tool, the refusal
+    /// names that other tool.
     OfTool(&'static str, &'static str),
 }
 

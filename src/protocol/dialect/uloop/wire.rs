@@ -100,7 +100,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     }
 }
 
-/// What an answer to the greeting that is not the package's is called.
+/// The words for an answer to the greeting that is not the package's.
 pub(in crate::protocol::dialect) const NO_GREETING: &str =
     "it answered the greeting with a result that has neither ClientName nor Message";
 

@@ -23,7 +23,7 @@ const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCo
                              \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
 /// Commits between 6f42e8d and 09106e9 only pretend to start or stop; their result ends with this.
 const SIMULATED: &str = " (simulated)\"";
-/// The editor's answer to a path that it does not know. Nothing that is executed reaches a whole answer like this one.
+/// The editor's answer to a path that it does not know. No code that is executed can make a whole answer like this one.
 const UNKNOWN_PATH: &str = "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }";
 
 const WAITS: &str = "Unity has queued it: its main thread was not free within 100 ms (busy, compiling, a modal dialog, or its window has \

@@ -55,8 +55,8 @@ pub(super) fn own(name: &str) -> Option<PackageTool> {
     })
 }
 
-/// The prefix that the package's own server gives the logs of a tool (a7c083e, `src/mcp-stdio-client.ts`). `None` for a tool
-/// without logs.
+/// The prefix of the names of a tool's logs, as in the package's own server (a7c083e, `src/mcp-stdio-client.ts`).
+/// `None` for a tool without logs.
 pub(super) fn log_prefix(name: &str) -> Option<&'static str> {
     Some(match name {
         EXECUTE_CODE => "unity-execute",

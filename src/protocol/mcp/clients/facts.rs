@@ -99,7 +99,7 @@ impl<T: Copy> Fact<T> {
 pub enum TellsProject {
     /// It sends its roots when it is asked.
     ByRoots,
-    /// Not at all: it starts them elsewhere, and has no roots.
+    /// Never: the client starts its servers elsewhere, and has no roots.
     Never,
 }
 
@@ -170,7 +170,7 @@ pub struct Client {
     pub own_command: Fact<&'static str>,
     /// What adds holdfast with one click, if `holdfast` is on the client's PATH.
     pub link: Fact<&'static str>,
-    /// Where the client shows or keeps what a server writes to stderr.
+    /// Where the client shows or keeps a server's stderr.
     pub log: Fact<&'static str>,
     /// How a server is started again.
     pub again: Fact<&'static str>,
@@ -224,9 +224,10 @@ pub enum Named {
 /// The row of a client without any known fact.
 static UNKNOWN_ROW: Client = Client::unknown("unknown", "MCP client");
 
-/// The habits assumed for a client that is not in the table. Its patience is 60 s (the SDKs' default). It is assumed not to
-/// react to changes, which costs at most one short wait at its first `tools/list`. Results and schemas are changed for it only where
-/// every client or a known API of models refuses them: a developer who tests a server or writes a client gets what the editor wrote.
+/// The habits assumed for a client that is not in the table. Its patience is 60 s (the SDKs' default). It is assumed
+/// not to react to changes, which costs at most one short wait at its first `tools/list`. Results and schemas are
+/// changed for it only if every client or a known API of models refuses them. So a developer who tests a server or
+/// writes a client gets what the editor wrote.
 pub static UNKNOWN_CLIENT: ClientTraits = UNKNOWN_ROW.traits();
 
 /// Why a client is assumed to lose tools with alternatives at the top of a schema, if the source of that fact is

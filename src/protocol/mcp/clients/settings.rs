@@ -30,7 +30,8 @@ pub struct ClientSettings {
     pub tools_max: Option<usize>,
     /// Whether `oneOf`, `anyOf` and `allOf` at the top of a schema are removed.
     pub flatten_schemas: Option<bool>,
-    /// The tools that the client lists and may call. They become part of the policy, which goes to a hub in their place.
+    /// The tools that the client lists and may call. They become part of the policy. A hub gets that policy, and not
+    /// this key.
     #[serde(skip_serializing)]
     pub tools: Option<Vec<Pattern>>,
 }
@@ -76,8 +77,9 @@ impl ClientSettings {
     }
 }
 
-/// Returns the position of the NAME that means the client with this `clientInfo.name` most specifically: an exact name before a
-/// longer prefix, and that before the word of a client of the table. `None` if no NAME means it.
+/// Returns the position of the NAME that means the client with this `clientInfo.name` most specifically. An exact name
+/// comes before a prefix, a longer prefix before a shorter one, and any prefix before the label of a client of the
+/// table. `None` if no NAME means it.
 pub fn most_specific<'a>(words: impl Iterator<Item = &'a str>, name: &str) -> Option<usize> {
     let name = name.trim();
     let meant = words.enumerate().filter_map(|(at, word)| Some((Whom::of(word).ok()?, at)));

@@ -1,4 +1,5 @@
-//! The keywords of JSON Schema 2020-12: what each holds, and which types of value it speaks of.
+//! The keywords of JSON Schema 2020-12: the form of each keyword's value, and the types of value that the keyword
+//! limits.
 //!
 //! Source: the specification's vocabularies core, applicator, unevaluated, validation, meta-data, format and content.
 
@@ -9,12 +10,12 @@ pub(super) const TOO_DEEP: &str = "its input schema is nested too deep";
 /// The keywords at the top of a schema that make some clients lose the tool.
 pub(in crate::protocol::mcp) const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// What a keyword holds.
+/// The form of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// One schema.
     Schema,
-    /// A schema, or whether anything is taken. The boolean is usual here, and every API takes it.
+    /// A schema, or a boolean that says whether anything is allowed. The boolean is usual here, and every API takes it.
     SchemaOrFlag,
     /// A list of schemas.
     Schemas,
@@ -28,13 +29,13 @@ pub(super) enum Form {
     Count,
     Number,
     AboveZero,
-    /// Any list. What may be in it is decided where the keyword is mended.
+    /// Any list. Its items are checked by the code that repairs the keyword.
     List,
-    /// Anything: data, in which nothing is mended.
+    /// Anything: data, in which nothing is repaired.
     Data,
 }
 
-/// The keywords, what they hold, and the types of value that they say something of (none: all).
+/// The keywords, their forms, and the types of value that they limit (empty: all types).
 const KEYWORDS: [(&str, Form, &[&str]); 52] = [
     ("properties", Form::Named, OBJECT),
     ("patternProperties", Form::Named, OBJECT),
@@ -98,8 +99,8 @@ const NUMBER: &[&str] = &["number", "integer"];
 /// The types of JSON Schema, except `null`.
 pub(super) const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "object", "array"];
 
-/// Keywords of older drafts and of identity, which say nothing that is still needed when every reference was resolved. The Claude
-/// API takes nothing that is not 2020-12, and strict validators take no keyword that they do not know.
+/// Keywords of older drafts, and keywords that identify a schema. Nobody needs them once every reference is resolved.
+/// The Claude API takes nothing that is not 2020-12, and strict validators take no keyword that they do not know.
 pub(super) const REMOVED: [&str; 10] = [
     "$id",
     "id",
@@ -113,12 +114,12 @@ pub(super) const REMOVED: [&str; 10] = [
     "$recursiveRef",
 ];
 
-/// What this keyword holds. `None` for one that is not of JSON Schema: its value is data.
+/// Returns the form of this keyword's value. `None` if JSON Schema has no such keyword: then the value is data.
 pub(super) fn form(keyword: &str) -> Option<Form> {
     KEYWORDS.iter().find(|(known, ..)| *known == keyword).map(|(_, form, _)| *form)
 }
 
-/// The types of value that a keyword says something of; none if it speaks of all, or is not known.
+/// Returns the types of value that a keyword limits. Empty if it limits all types, or is not known.
 pub(super) fn types_of(keyword: &str) -> &'static [&'static str] {
     KEYWORDS.iter().find(|(known, ..)| *known == keyword).map_or(&[], |(_, _, types)| *types)
 }
@@ -127,7 +128,7 @@ impl Form {
     /// Whether a value has this form.
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {
-            // What is no schema in the place of one is mended there.
+            // A value that is no schema is repaired in its place.
             Self::Schema | Self::SchemaOrFlag | Self::Data => true,
             Self::Schemas | Self::List => value.is_array(),
             Self::Named => value.is_object(),
@@ -141,8 +142,9 @@ impl Form {
     }
 }
 
-/// Takes away patterns of names, which stand beside named properties: strict validators refuse a name that both describe. What is said
-/// of all other names would then be said of those that fit a pattern. Returns whether there were any.
+/// Removes patterns of names: strict validators refuse a name that a pattern and a named property both describe. Rules
+/// for all other names are removed too, because they would then hold for names that fit a pattern. Returns whether
+/// there were any patterns.
 pub(super) fn without_patterns(schema: &mut Map<String, Value>) -> bool {
     let has_patterns = schema.get("patternProperties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
     if has_patterns {
@@ -152,7 +154,7 @@ pub(super) fn without_patterns(schema: &mut Map<String, Value>) -> bool {
     has_patterns
 }
 
-/// Whether a branch takes null and nothing else.
+/// Whether a branch allows null and nothing else.
 pub(super) fn is_null(branch: &Value) -> bool {
     let only = |value: &Value| value.is_null() || value == "null";
     let all = |value: &Value| match value {

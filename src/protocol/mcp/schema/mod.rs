@@ -1,9 +1,9 @@
 //! Makes input schemas acceptable to clients and to the APIs of models.
 //!
-//! Some refuse the whole list, or every request, because of one schema. [`fitted`] loosens what they refuse, for all clients and on
-//! every level, because the editor checks its arguments itself. A schema that cannot be mended is refused. `oneOf`, `anyOf` and
-//! `allOf` at the top are valid JSON Schema and are passed through, except for the clients that are known to lose the tool because
-//! of them ([`flattened`]).
+//! Some clients and APIs refuse the whole list, or every request, because of one schema. [`fitted`] loosens such
+//! schemas, for all clients and on every level, because the editor checks its arguments itself. A schema that cannot be
+//! repaired is refused. `oneOf`, `anyOf` and `allOf` at the top are valid JSON Schema and are passed through, except
+//! for the clients that are known to lose the tool because of them ([`flattened`]).
 
 mod keywords;
 mod references;
@@ -29,11 +29,12 @@ pub(super) struct Fitted {
     pub(super) schema: InputSchema,
     /// The parameters that are listed under another name than the editor's.
     pub(super) names: Vec<OwnName>,
-    /// What was changed, in words.
+    /// The changes, in words.
     pub(super) changes: Vec<String>,
 }
 
-/// Mends a schema. Its properties are mended one at a time, because a tree of values takes ten times the memory of its text.
+/// Repairs a schema. Its properties are repaired one at a time, because a tree of values takes ten times the memory of
+/// its text.
 ///
 /// # Errors
 /// Why the schema cannot describe an arguments object.
@@ -85,7 +86,7 @@ pub(super) fn fitted(schema: &InputSchema) -> Result<Fitted, &'static str> {
         parameter_names::put(&mut top, &listed);
     }
     let schema = InputSchema::by_parts(&top, mended.iter().map(|(name, text)| Ok::<_, &str>((*name, text))))?;
-    // The list around it has some levels itself.
+    // The list around the schema has some levels of its own.
     if !jsonrpc::depth_ok(schema.raw().get().as_bytes(), JSON_DEPTH_MAX - LIST_DEPTH) {
         return Err(TOO_DEEP);
     }
@@ -98,7 +99,7 @@ const NO_PROPERTIES: &str = "the `properties` of its input schema are not an obj
 /// Levels of JSON around a schema in the answer that lists it.
 const LIST_DEPTH: usize = 5;
 
-/// Replaces a reference at the top by what it leads to, and takes `properties: null` away. Returns the change in words.
+/// Replaces a reference at the top by its target, and removes `properties: null`. Returns the change in words.
 fn opened(schema: &InputSchema) -> (Cow<'_, InputSchema>, Option<&'static str>) {
     if !schema.has_any(&["$ref"]) && schema.parts().is_some() {
         return (Cow::Borrowed(schema), None);
@@ -106,7 +107,7 @@ fn opened(schema: &InputSchema) -> (Cow<'_, InputSchema>, Option<&'static str>) 
     let mut whole = schema.parsed();
     whole.retain(|_, value| !value.is_null());
     let mut change = None;
-    // More than one only if one leads to another.
+    // There is more than one round only if one reference leads to another.
     for _ in 0..ALTERNATIVES.len() {
         let Some(reference) = whole.shift_remove("$ref") else { break };
         let known = InputSchema::from(&whole);
@@ -136,7 +137,7 @@ fn opened(schema: &InputSchema) -> (Cow<'_, InputSchema>, Option<&'static str>) 
     (Cow::Owned(InputSchema::from(&whole)), change)
 }
 
-/// Makes a schema that of an object. Returns the change in words.
+/// Makes a schema describe an object. Returns the change in words.
 fn object(schema: &mut Map<String, Value>) -> Result<Option<&'static str>, &'static str> {
     let change = match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => return Ok(None),
@@ -153,7 +154,8 @@ fn object(schema: &mut Map<String, Value>) -> Result<Option<&'static str>, &'sta
 /// The change that [`flattened`] makes, in words.
 pub(super) const FLATTENED: &str = "`oneOf`, `anyOf` or `allOf` at the top is taken away, its properties are kept";
 
-/// Removes the alternatives at the top and keeps their properties. What a branch of `allOf` requires stays required.
+/// Removes the alternatives at the top and keeps their properties. A property that a branch of `allOf` requires stays
+/// required.
 pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     let mut schema = whole.clone();
     for keyword in ALTERNATIVES {

@@ -1,4 +1,4 @@
-//! Where the references of a schema lead.
+//! The targets of the references in a schema.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use crate::limits::{JSON_DEPTH_MAX, SCHEMA_CHAIN_MAX, SCHEMA_LOOKS_MAX, SCHEMA_N
 pub(super) struct Root<'s> {
     pub(super) rest: &'s Map<String, Value>,
     pub(super) properties: &'s [(String, &'s RawValue)],
-    /// How many more references may be followed into a property, or to an anchor: each costs a look at much of the schema.
+    /// How many more references to a property or an anchor may be followed: each needs a look at much of the schema.
     looks: Cell<usize>,
 }
 
@@ -53,8 +53,8 @@ impl<'s> Root<'s> {
         definitions.filter(|_| !anchor.is_empty()).find_map(|folder| anchored_in(folder, anchor, 0)).map(Cow::Borrowed)
     }
 
-    /// Whether a reference may stay: it leads to a definition of this schema whose name every reader of references can read, and
-    /// from there on to a schema. `#` is the whole schema.
+    /// Whether a reference may stay. It may if it leads to a definition of this schema, by a name that every reader of
+    /// references can read, and from there on to a schema. `#` is the whole schema.
     pub(super) fn is_plain(&self, reference: &str) -> bool {
         let mut reference = Cow::Borrowed(reference);
         for _ in 0..SCHEMA_CHAIN_MAX {
@@ -76,7 +76,7 @@ impl<'s> Root<'s> {
         false
     }
 
-    /// Whether a schema says that it takes null. One that takes anything does not say so.
+    /// Whether a schema says that it allows null. A schema that allows anything does not say so.
     pub(super) fn takes_null(&self, schema: &Value) -> bool {
         self.says_null(schema, &mut { SCHEMA_NULL_LOOKS_MAX })
     }
@@ -101,7 +101,7 @@ impl<'s> Root<'s> {
     }
 }
 
-/// Returns the reference that a schema is, or becomes when the branches that take null only are taken from it.
+/// Returns the reference that a schema consists of. Branches that allow only null are left out of account.
 fn onward(schema: &Map<String, Value>) -> Option<&str> {
     if let Some(Value::String(next)) = schema.get("$ref") {
         return Some(next);
@@ -121,7 +121,7 @@ fn below<'v, 'n>(value: &'v Value, mut steps: impl Iterator<Item = Cow<'n, str>>
     })
 }
 
-/// Whether a name of a definition can stand in a reference as it is.
+/// Whether the name of a definition can stand in a reference without an escape.
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
 }

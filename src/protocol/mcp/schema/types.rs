@@ -1,4 +1,5 @@
-//! The types of a schema: what its keywords imply, one type with what clients expect of it, or a branch for each of several.
+//! The types of a schema. Keywords may imply a type. A schema of one type gets the members that clients expect, and a
+//! schema of several types gets a branch for each.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +7,8 @@ use super::keywords::{TYPES, types_of};
 use super::walk::{At, Walk, said};
 
 impl Walk<'_> {
-    /// Takes the type out of a schema, or reads it from the keywords. Several types are several.
+    /// Removes the type from a schema and returns it. If there is none, returns the types that the keywords imply.
+    /// There may be several.
     pub(super) fn types(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> Vec<&'static str> {
         let said = schema.get("type").cloned();
         let names: Vec<&str> = match &said {
@@ -32,14 +34,14 @@ impl Walk<'_> {
                 self.tell(said::TYPE);
             }
         }
-        // What takes anything needs no type.
+        // A schema that allows anything needs no type.
         if types.len() == TYPES.len() - 1 && !schema.keys().any(|keyword| !types_of(keyword).is_empty()) {
             types.clear();
         }
         types
     }
 
-    /// Gives a schema of one type what clients expect of it.
+    /// Gives a schema of one type the members that clients expect.
     pub(super) fn complete(&mut self, schema: &mut Map<String, Value>, kind: &str) {
         self.idle(schema, kind);
         let (needed, empty, change) = match kind {
@@ -47,14 +49,14 @@ impl Walk<'_> {
             "object" => ("properties", json!({}), said::PROPERTIES),
             _ => return,
         };
-        // A branch adds to the properties of the schema around it.
+        // A branch adds to the properties of the schema around it, so it needs none of its own.
         if !schema.contains_key(needed) {
             schema.insert(needed.to_owned(), empty);
             self.tell(change);
         }
     }
 
-    /// Takes away the keywords that speak of other types only.
+    /// Removes the keywords that limit only other types.
     pub(super) fn idle(&mut self, schema: &mut Map<String, Value>, kind: &str) {
         let before = schema.len();
         schema.retain(|keyword, _| {
@@ -66,7 +68,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes a branch for each type, with the keywords that speak of it.
+    /// Makes a branch for each type, with the keywords that limit this type.
     pub(super) fn split(&mut self, schema: &mut Map<String, Value>, types: &[&'static str]) {
         let mut own = schema.clone();
         own.retain(|keyword, _| !types_of(keyword).is_empty());

@@ -1,5 +1,6 @@
-//! The one walk over a schema: it mends, on every level, what clients and the APIs of models refuse. It only loosens, because the
-//! editor checks its arguments itself. What each API refuses is in `tests/it/schemas/refused.json`, with the source.
+//! The one walk over a schema. On every level it repairs what clients and the APIs of models refuse. It only loosens,
+//! because the editor checks its arguments itself. `tests/it/schemas/refused.json` lists what each API refuses, with
+//! the source.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,12 +11,12 @@ use super::keywords::{ALTERNATIVES, Form, REMOVED, TOO_DEEP, form, is_null, is_w
 use super::references::{Root, is_plain_name};
 use crate::limits::{JSON_DEPTH_MAX, SCHEMA_INLINED_NODES_MAX};
 
-/// The version of JSON Schema that is listed; a schema may say it.
+/// The version of JSON Schema that is listed. A schema may name it.
 const SCHEMA_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Keywords that only describe: of two schemas that become one, the outer one's are kept.
+/// Keywords that only describe. If two schemas become one, the keywords of the outer one are kept.
 const NOTES: [&str; 6] = ["title", "description", "default", "examples", "deprecated", "$comment"];
 
-/// Keywords with schemas of the same value.
+/// Keywords that hold schemas for the same value.
 const BRANCHES: [&str; 8] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
 
 /// Changes, in words.
@@ -44,10 +45,10 @@ pub(super) struct Walk<'s> {
     pub(super) root: Root<'s>,
     /// The changes in words, each once.
     pub(super) changes: Vec<&'static str>,
-    /// The references that are being replaced by what they lead to: one that leads into itself ends there.
+    /// The references that are being replaced. A reference that leads into itself ends there.
     trail: Vec<String>,
     anchors: HashSet<String>,
-    /// How many more values references may be replaced by.
+    /// How many more values may be put in the place of references.
     room: usize,
 }
 
@@ -55,9 +56,9 @@ pub(super) struct Walk<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct At<'k> {
     depth: usize,
-    /// It describes the same value as a schema around it, which has this type.
+    /// The type of the schema around this one, if both describe the same value.
     pub(super) kind: Option<&'static str>,
-    /// It is a branch at the top of the whole schema: what it may require, besides its own properties.
+    /// The properties that a branch at the top of the whole schema may require, besides its own.
     known: Option<&'k Known<'k>>,
 }
 
@@ -94,7 +95,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Mends what stands where a schema belongs. `None`: it takes nothing at all, so it is left out.
+    /// Repairs the value in the place of a schema. `None`: the schema allows no value at all, so it is left out.
     pub(super) fn mended(&mut self, value: Value, at: At<'_>) -> Result<Option<Value>, &'static str> {
         let mut schema = match value {
             Value::Object(schema) => schema,
@@ -110,7 +111,7 @@ impl<'s> Walk<'s> {
         Ok(self.schema(&mut schema, at)?.then_some(Value::Object(schema)))
     }
 
-    /// Returns false if no value that it could be about fits it.
+    /// Repairs a schema. Returns false if no value of the expected type fits it.
     fn schema(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> Result<bool, &'static str> {
         if at.depth > JSON_DEPTH_MAX {
             return Err(TOO_DEEP);
@@ -129,12 +130,12 @@ impl<'s> Walk<'s> {
             if is_any {
                 self.idle(schema, kind);
             }
-            // What is a whole number already is no other number.
+            // If the schema around this one demands a whole number, "number" means the same here.
             types.iter_mut().filter(|own| **own == "number").for_each(|own| *own = kind);
         }
         match types.as_slice() {
             [one] => self.idle(schema, one),
-            // Beside branches, which have types of their own, several types say little.
+            // Branches have types of their own, and several types beside them say little.
             [_, _, ..] if schema.keys().any(|keyword| BRANCHES.contains(&keyword.as_str())) => {
                 schema.retain(|keyword, _| types_of(keyword).is_empty() && keyword != "type");
                 types.clear();
@@ -160,7 +161,7 @@ impl<'s> Walk<'s> {
         Ok(true)
     }
 
-    /// Mends the members of the whole schema, except its type, `properties` and `required`.
+    /// Repairs the members of the whole schema, except its type, `properties` and `required`.
     pub(super) fn top(&mut self, schema: &mut Map<String, Value>, known: &Known<'_>) -> Result<(), &'static str> {
         let at = At { depth: 1, kind: Some("object"), known: Some(known) };
         self.clear(schema, at);
@@ -175,11 +176,12 @@ impl<'s> Walk<'s> {
 
     // ---- members ----
 
-    /// Takes away what means nothing: nulls, keywords in a wrong form, of another draft, and references that lead nowhere.
+    /// Removes members without meaning: nulls, keywords in a wrong form or of another draft, and references that lead
+    /// nowhere.
     fn clear(&mut self, schema: &mut Map<String, Value>, at: At<'_>) {
         schema.retain(|_, value| !value.is_null());
         while self.without_null(schema) || self.resolve(schema, at) {}
-        // Draft 4 says with a boolean whether the bound itself is out.
+        // In draft 4, a boolean says whether the bound itself is excluded.
         for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
             if schema.get(exclusive) == Some(&Value::Bool(true))
                 && let Some(number) = schema.shift_remove(bound)
@@ -207,13 +209,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Replaces a reference that not every reader can follow by what it leads to. One that leads nowhere is taken away.
+    /// Replaces a reference that not every reader can follow by its target. A reference that leads nowhere is removed.
     /// Returns whether there was one.
     fn resolve(&mut self, schema: &mut Map<String, Value>, at: At<'_>) -> bool {
         let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
         let Some(keyword) = keywords.into_iter().find(|keyword| schema.contains_key(*keyword)) else { return false };
         let reference = schema.get(keyword).and_then(Value::as_str).unwrap_or_default().to_owned();
-        // What is at the top is what clients flatten and read the names of.
+        // Clients flatten the top and read the names there, so a reference at the top is always replaced.
         if keyword == "$ref" && at.known.is_none() && self.root.is_plain(&reference) {
             return false;
         }
@@ -237,8 +239,8 @@ impl<'s> Walk<'s> {
         true
     }
 
-    /// Takes away the branches that take null only: the value may be left out instead. A schema joins the only branch that is left.
-    /// Returns whether it did.
+    /// Removes the branches that allow only null: the value may be left out instead. If one branch is left, it is
+    /// joined to the schema. Returns whether one was joined.
     fn without_null(&mut self, schema: &mut Map<String, Value>) -> bool {
         for keyword in ALTERNATIVES {
             let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
@@ -262,7 +264,7 @@ impl<'s> Walk<'s> {
         false
     }
 
-    /// Mends the schemas in a schema.
+    /// Repairs the schemas inside a schema.
     fn parts(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -302,7 +304,7 @@ impl<'s> Walk<'s> {
                     let mut all = Map::new();
                     let is_folder = matches!(keyword.as_str(), "$defs" | "definitions");
                     for (name, value) in schemas {
-                        // What led to such a name was replaced.
+                        // Every reference to such a name was replaced.
                         if is_folder && !is_plain_name(&name) {
                             continue;
                         }
@@ -323,7 +325,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Keeps of `required` the names that are described, once, without those that take null.
+    /// Keeps in `required` each name that is described, once. Names of properties that allow null are dropped.
     pub(super) fn required(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -358,7 +360,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Makes one schema of a list with a schema for each place: APIs and strict validators refuse such lists.
+    /// Replaces a list that has one schema for each place by a single schema: APIs and strict validators refuse such
+    /// lists.
     fn tuple(&mut self, schema: &mut Map<String, Value>) {
         let behind = if matches!(schema.get("items"), Some(Value::Array(_))) { "additionalItems" } else { "items" };
         let mut places = match schema.get(if behind == "items" { "prefixItems" } else { "items" }) {
@@ -383,7 +386,7 @@ impl<'s> Walk<'s> {
         schema.insert("items".to_owned(), all);
     }
 
-    /// Takes away empty lists of branches, and keywords that have no effect without another.
+    /// Removes empty lists of branches, and keywords that have no effect without another keyword.
     fn branches(&mut self, schema: &mut Map<String, Value>) {
         schema.retain(|keyword, value| {
             !ALTERNATIVES.contains(&keyword.as_str()) || value.as_array().is_none_or(|branches| !branches.is_empty())
@@ -404,7 +407,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Keeps of `enum` what is there, once. Gemini takes no empty text in it.
+    /// Keeps each value of `enum` once. Gemini takes no empty text in it.
     fn values(&mut self, schema: &mut Map<String, Value>) {
         let Some(Value::Array(values)) = schema.get("enum") else { return };
         let (mut kept, mut seen): (Vec<Value>, HashSet<String>) = Default::default();
@@ -426,12 +429,12 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Whether a property is listed. One that may never be there is left out, so that nothing may require it.
+/// Whether a property is listed. A property that may never be present is left out, so that nothing may require it.
 pub(super) fn is_listed(property: &Value) -> bool {
     *property != Value::Bool(false)
 }
 
-/// How many values a value holds, itself included, counted up to this many. A long text counts as several.
+/// Counts the values inside a value, itself included, up to this many. A long text counts as several.
 fn count(value: &Value, most: usize) -> usize {
     let mut sum = 1;
     let mut add = |name: &str, value: &Value| {
@@ -448,5 +451,5 @@ fn count(value: &Value, most: usize) -> usize {
     sum
 }
 
-/// Bytes of text that count as one value more.
+/// So many bytes of text count as one more value.
 const TEXT_OF_A_VALUE: usize = 64;
