@@ -2,9 +2,9 @@
 //! ([`metrics`]), MCP over HTTP ([`mcp`]), and the services that the documents of TSavo/Unity-MCP name ([`companions`]). All use
 //! the same HTTP server (`http`).
 //!
-//! The services are not part of the supervision tree: no session depends on them, and what they show is needed most while the
-//! tree restarts. If a service ends by a bug of ours, its keeper restarts it after a growing delay. Such restarts are not
-//! limited, and the listener survives them.
+//! The services are not part of the supervision tree: no session depends on them, and people need them most while the
+//! tree restarts. If a service ends by a bug of ours, its keeper restarts it after a growing delay. Such restarts are
+//! not limited, and the listener survives them.
 //!
 //! Services see the gateway through [`Gateway`] and the traits that extend it: snapshots, and calls that take the same path as
 //! all other calls. They do not know the actors.

@@ -22,7 +22,7 @@ use crate::services::http::{Reply, StatusCode};
 pub trait Documented: Gateway {
     /// Returns the address at which to serve `companion`; `None` if it was not asked for.
     fn address(&self, companion: Companion) -> Option<SocketAddr>;
-    /// Waits until the editor's package has the service; or, if `wanted` is false, until it does not have it.
+    /// Waits until the editor's package has the service. If `wanted` is false, waits until it does not have it.
     fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
     /// Reports what keeps a service from working, with the fix. `None` reports that the service works again.
     fn set_problem(&self, companion: Companion, what: Option<String>);

@@ -1,7 +1,8 @@
 //! The HTTP API that Unity-MCP's documents describe (docs/03 to 06 and 12 at a7c083e), on top of this gateway's calls.
 //!
-//! No code of that project ever used this API. Paths and fields are those of the documents. What the documents do not define
-//! follows one rule: a call that may have run is never answered with a status that makes a program send it again.
+//! No code of that project ever used this API. Paths and fields are those of the documents. Where the documents define
+//! nothing, one rule holds: a call that may have run is never answered with a status that makes a program send it
+//! again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -34,8 +34,8 @@ pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&st
     }
 }
 
-/// Whether a name, which another program chose, may be shown to people and models: not empty, not too long, no control
-/// characters.
+/// Whether a name that another program chose may be shown to people and models: it is not empty, not too long, and has
+/// no control characters.
 fn is_name(name: &str) -> bool {
     (1..=LOG_NAME_MAX_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }

@@ -1,8 +1,8 @@
-//! The HTTP services that the documents of TSavo/Unity-MCP name in addition to the package's own server: the logger to which its
-//! editor posts, and the HTTP API of its documents. The gateway can serve them instead, but only while the editor's package is
-//! one that has them.
+//! The HTTP services that the documents of TSavo/Unity-MCP name in addition to the package's own server: the logger to
+//! which its editor posts, and the HTTP API of its documents. The gateway can serve them instead, but only while the
+//! editor's package has such services.
 //!
-//! If a port is taken, that is reported once, in the log and in `holdfast_status`, and binding is retried.
+//! A taken port is reported once, in the log and in `holdfast_status`, and binding is retried.
 
 mod documented;
 mod documented_api;
@@ -136,7 +136,7 @@ impl<G: Documented> http::Service for Service<G> {
             // Requests of web pages are refused: neither Unity nor a tool sends an `Origin` header.
             pages: false,
             connections_max: COMPANION_CONNECTIONS_MAX,
-            // A log line that has to wait is better than a lost one.
+            // It is better that a log line waits than that it is lost.
             beyond: Beyond::Waits,
             lasting: Lasting::Once,
         }

@@ -48,7 +48,7 @@ pub(super) async fn answer<S: Service>(shared: Arc<Shared<Arc<S>>>, stream: BoxS
     };
     let mut connection = Builder::new()
         .keep_alive(kept)
-        // A client may close its sending side before it reads the answer. On a kept connection `Io` sees to that.
+        // A client may close its sending side before it reads the answer. `Io` handles that on a kept connection.
         .half_close(!kept)
         .title_case_headers(true)
         .auto_date_header(false)
@@ -72,9 +72,10 @@ pub(super) async fn answer<S: Service>(shared: Arc<Shared<Arc<S>>>, stream: BoxS
     progress.ended();
     let refused = match (ended, progress.stage()) {
         (None, Stage::Head | Stage::Body) => Some(Refused::TooSlow),
-        // Nobody asked anything.
+        // The client asked nothing.
         (None, Stage::Idle) => None,
-        // The client does not read its answer, which is lost. The connection no longer counts towards the limit.
+        // The client does not read its answer, and the answer is lost. The connection no longer counts towards the
+        // limit.
         (None, Stage::Answering | Stage::Writing) => return,
         (Some(Err(error)), Stage::Idle | Stage::Head) if error.is_parse_too_large() => Some(Refused::HeadTooLarge),
         (Some(Err(error)), Stage::Idle | Stage::Head) if error.is_parse() => Some(Refused::NotHttp),
@@ -97,10 +98,11 @@ async fn respond<S: Service>(
     progress.enter(Stage::Body);
     request::to_path(&mut request);
     let service = &*shared.service;
-    // A proxy that understands the length of such a body otherwise must not have its next request read as a part of this one.
+    // A proxy may read the length of such a body in another way. Its next request must not be read as a part of this
+    // one.
     let mut closes = progress.kept().is_none() || request.headers().contains_key(header::TRANSFER_ENCODING);
     let answered = async {
-        // Checked before anything of the body is read: a stranger costs little, and learns nothing.
+        // This is checked before anything of the body is read: a stranger costs little, and learns nothing.
         service.admit(&Head::of(&request, shared.own))?;
         let (request, _room) = request::read(request, shared.own, &service.rules(), &shared.bodies).await?;
         progress.enter(Stage::Answering);
@@ -109,7 +111,7 @@ async fn respond<S: Service>(
     let answered = answered.await;
     let answer = answered.map_or_else(
         |why| {
-            // Its body may not have been read.
+            // The body of the request may not have been read.
             closes = true;
             service.refuse(why).map(Answer::from)
         },

@@ -35,7 +35,7 @@ impl Read for Io {
         } else {
             match self.progress.hung_up() {
                 HungUp::Told => {}
-                // hyper asks again when the request is answered.
+                // hyper asks again once the request is answered.
                 HungUp::Hidden => return Poll::Pending,
                 HungUp::AskAgain => {
                     context.waker().wake_by_ref();

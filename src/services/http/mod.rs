@@ -83,7 +83,7 @@ pub async fn serve_until(
         }
         if place.is_some() {
             let (shared, progress) = (Arc::clone(&shared), Progress::new(kept));
-            // Weak: what an answer holds on to must end with its connection.
+            // The reference is weak: what an answer holds must end with its connection.
             let seen = Arc::downgrade(&progress);
             let task = connections.spawn(async move {
                 let _place = place;
@@ -100,9 +100,9 @@ pub async fn serve_until(
     connections.shutdown().await;
 }
 
-/// Ends a connection on which no request is open, and returns its place: the one that was unused for the longest time, or, if no
-/// client has left one unused, the one whose first request is awaited for the longest time. So connections that ask nothing do not
-/// keep others out.
+/// Ends a connection on which no request is open, and returns its place. A connection that its client has left unused
+/// comes first, and of these the one that was unused longest. If there is none, it is the connection whose first
+/// request has been awaited longest. So connections that ask nothing do not keep others out.
 async fn place_of_an_unused(
     places: &Arc<Semaphore>,
     open: &HashMap<task::Id, (AbortHandle, Weak<Progress>)>,

@@ -10,13 +10,13 @@ use super::rules::Kept;
 use crate::limits::{SERVED_TIMEOUT, STDOUT_WRITE_MAX_BYTES};
 use crate::runtime::enter;
 
-/// Called when an answer was handed to the system as a whole. Dropped instead if it was not.
+/// A function that is called when an answer was handed to the system as a whole. If that never happens, it is dropped.
 pub type Delivered = Box<dyn FnOnce() + Send>;
 
 /// The stage of the exchange on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// No request is open, and nothing of a next one was read.
+    /// No request is open, and no byte of the next one was read.
     Idle,
     /// No complete head was read yet.
     Head,
@@ -28,14 +28,14 @@ pub(super) enum Stage {
     Writing,
 }
 
-/// What hyper is told of a client that closed its sending side.
+/// What hyper learns about a client that closed its sending side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HungUp {
-    /// That it did.
+    /// hyper learns that the client closed it.
     Told,
-    /// Nothing.
+    /// hyper learns nothing.
     Hidden,
-    /// Nothing, and it must ask again at once.
+    /// hyper learns nothing, and must ask again at once.
     AskAgain,
 }
 
@@ -48,7 +48,7 @@ impl Peer {
     /// connection.
     pub async fn hung_up(mut self) {
         if self.0.wait_for(|hung_up| *hung_up).await.is_err() {
-            // The connection has ended, and with it the one who waits here.
+            // The connection has ended, and the task that waits here ends with it.
             std::future::pending::<()>().await;
         }
     }
@@ -65,11 +65,11 @@ pub(super) struct Progress {
 struct State {
     stage: Stage,
     since: Instant,
-    /// Whether hyper was told in this stage to ask again for a client that closed its sending side.
+    /// Whether hyper was told, in this stage, to ask again about a client that closed its sending side.
     asked_again: bool,
     /// Since when the client has read nothing, although there is something to read.
     blocked: Option<Instant>,
-    /// Bytes that the client has read since then.
+    /// Bytes that the client has read since that time.
     taken: usize,
     /// Whether hyper has the whole body of the answer.
     is_whole: bool,
@@ -102,13 +102,13 @@ impl Progress {
         enter(&self.state).stage
     }
 
-    /// Returns since when no request is open on the connection; `None` if one is.
+    /// Returns the time since when no request is open on the connection; `None` if a request is open.
     pub(super) fn unused_since(&self) -> Option<(Stage, Instant)> {
         let state = enter(&self.state);
         Some((state.stage, state.since)).filter(|(stage, _)| matches!(stage, Stage::Idle | Stage::Head))
     }
 
-    /// Waits for a change that may change when the time of the stage is over.
+    /// Waits for a change that may change the time limit of the stage.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -138,7 +138,7 @@ impl Progress {
         self.enter(Stage::Writing);
     }
 
-    /// Returns when the time of the present stage is over; `None` if it is not limited.
+    /// Returns the end of the present stage's time limit; `None` if it has none.
     pub(super) fn due(&self) -> Option<Instant> {
         let state = enter(&self.state);
         let time: Duration = match (state.stage, self.kept) {
@@ -153,15 +153,15 @@ impl Progress {
 
     // ---- what the I/O reports ----
 
-    /// Bytes of the client arrived.
+    /// Notes that bytes of the client arrived.
     pub(super) fn heard(&self) {
         if self.stage() == Stage::Idle {
             self.enter(Stage::Head);
         }
     }
 
-    /// The client closed its sending side. Says what hyper is told: on a kept connection nothing while a request is open, since the
-    /// client may still read the answer. The service decides.
+    /// Notes that the client closed its sending side, and returns what hyper learns. On a kept connection with an open
+    /// request hyper learns nothing, since the client may still read the answer. The service decides.
     pub(super) fn hung_up(&self) -> HungUp {
         self.hung_up.send_replace(true);
         if self.kept.is_none() {
@@ -171,29 +171,29 @@ impl Progress {
         if matches!(state.stage, Stage::Answering | Stage::Writing) {
             return HungUp::Hidden;
         }
-        // hyper may have read a whole request by now, which the service gets in a moment.
+        // hyper may have read a whole request by now, and the service gets it in a moment.
         if std::mem::replace(&mut state.asked_again, true) { HungUp::Told } else { HungUp::AskAgain }
     }
 
-    /// The connection has ended: an answer that is on its way is lost.
+    /// Notes that the connection has ended: an answer that is on its way is lost.
     pub(super) fn ended(&self) {
         let lost = enter(&self.state).delivered.take();
         drop(lost);
     }
 
-    /// The client's side took this many bytes.
+    /// Notes that the client's side took this many bytes.
     pub(super) fn took(&self, bytes: usize) {
         let mut state = enter(&self.state);
         if state.blocked.is_some() {
             state.taken += bytes;
-            // A client that reads very slowly counts as one that does not read.
+            // A client that reads very slowly counts as a client that does not read.
             if state.taken >= STDOUT_WRITE_MAX_BYTES {
                 (state.blocked, state.taken) = (None, 0);
             }
         }
     }
 
-    /// The client's side takes nothing at the moment.
+    /// Notes that the client's side takes nothing at the moment.
     pub(super) fn blocked(&self) {
         let is_new = enter(&self.state).blocked.is_none();
         if is_new {
@@ -201,12 +201,12 @@ impl Progress {
         }
     }
 
-    /// hyper has the whole body of the answer.
+    /// Notes that hyper has the whole body of the answer.
     pub(super) fn whole(&self) {
         enter(&self.state).is_whole = true;
     }
 
-    /// Everything that hyper has written was handed to the system.
+    /// Notes that everything that hyper has written was handed to the system.
     pub(super) fn flushed(&self) {
         let (was_blocked, is_done) = {
             let mut state = enter(&self.state);
@@ -217,8 +217,8 @@ impl Progress {
             if self.kept.is_some() {
                 self.enter(Stage::Idle);
             }
-            // The system takes the answer for a client that is gone too. One that only closed its sending side has it, and its result is
-            // kept for nobody.
+            // The system also takes the answer for a client that is gone. A client that closed only its sending side
+            // has the answer, and its result is kept for nobody.
             if let Some(delivered) = delivered.filter(|_| !*self.hung_up.borrow()) {
                 delivered();
             }

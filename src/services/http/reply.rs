@@ -15,12 +15,12 @@ use tokio::io::AsyncWriteExt as _;
 use super::peer::{Delivered, Progress};
 use crate::net::BoxStream;
 
-/// The stream of an answer ends before its end: the client has hung up, or its request has no answer.
+/// The stream of an answer breaks off: the client has hung up, or its request has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is cut off")]
 pub struct Cut;
 
-/// An answer with one body of known length. The headers that are added to it keep other sites from reading it and caches from
+/// An answer with one body of known length. Added headers keep other sites from reading the answer, and caches from
 /// storing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -51,14 +51,14 @@ impl Answer {
         Self { reply, stream: Some(stream.boxed_unsync()), delivered: None }
     }
 
-    /// Has a function called when all of the answer was handed to the system.
+    /// Sets a function that is called when all of the answer was handed to the system.
     #[must_use]
     pub fn when_delivered(mut self, delivered: Delivered) -> Self {
         self.delivered = Some(delivered);
         self
     }
 
-    /// Converts the answer into hyper's form. hyper writes it after a request that hyper has read.
+    /// Converts the answer into hyper's form. hyper writes it as the answer to a request that hyper has read.
     pub(super) fn into_response(mut self, closes: bool, progress: &Arc<Progress>) -> Response<Watched> {
         let headers = self.reply.headers(closes, self.stream.is_none());
         let body =

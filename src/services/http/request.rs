@@ -33,17 +33,17 @@ pub struct Head<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {
-    /// It is not a request of HTTP/1, or its target is not a valid path of this server.
+    /// The request is not HTTP/1, or its target is not a valid path of this server.
     NotHttp,
     CutOff,
     HeadTooLarge,
     BodyTooLarge,
-    /// It has a `Transfer-Encoding` header, or is a `POST` without `Content-Length`.
+    /// The request has a `Transfer-Encoding` header, or is a `POST` without `Content-Length`.
     NoLength,
     BadMethod,
     /// The `Host` header names another host or port, is missing, or occurs twice.
     BadHost,
-    /// A web page sent the request: it has an `Origin` header, of a page that may not.
+    /// A web page sent the request: it has an `Origin` header, and the page may not ask.
     FromAPage,
     Unauthorized,
     NotFound,
@@ -91,15 +91,16 @@ impl<'a> Head<'a> {
         parts_of(self.target)
     }
 
-    /// Returns the only value of a header. `None` if the header is missing, occurs twice, or has other characters than text has.
+    /// Returns the only value of a header. `None` if the header is missing, occurs twice, or has characters other than
+    /// those of a text.
     pub fn only(&self, name: HeaderName) -> Option<&'a str> {
         let mut values = self.headers.get_all(name).iter();
         values.next().filter(|_| values.next().is_none())?.to_str().ok().map(str::trim)
     }
 }
 
-/// Takes the host out of a target that has one (`http://localhost/logs`), if the `Host` header names the same: the checks look at
-/// that header only. Some clients send such a target always (RFC 9112, section 3.2.2).
+/// Takes the host out of a target that has one (`http://localhost/logs`), if the `Host` header names the same host: the
+/// checks look only at that header. Some clients always send such a target (RFC 9112, section 3.2.2).
 pub(super) fn to_path<B>(request: &mut hyper::Request<B>) {
     let target = request.uri();
     let (Some("http"), Some(authority)) = (target.scheme_str(), target.authority()) else { return };
@@ -122,7 +123,7 @@ fn parts_of(target: &Uri) -> Result<Vec<String>, Refused> {
     path_of(target)?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
 }
 
-/// Reads the body of a request that was admitted, if the rules allow one. Also returns the room that the body takes.
+/// Reads the body of an admitted request, if the rules allow a body. Also returns the room that the body takes.
 pub(super) async fn read(
     request: hyper::Request<Incoming>,
     own: SocketAddr,
@@ -141,7 +142,7 @@ pub(super) async fn read(
     Ok((Request { method: head.method, target: head.uri, headers: head.headers, body }, room))
 }
 
-/// Admits requests to this machine's own names; those of web pages only if `pages` is set.
+/// Admits requests to this machine's own names. Requests of web pages are admitted only if `pages` is set.
 pub(super) fn admit_local(head: &Head<'_>, pages: bool) -> Result<(), Refused> {
     if !head.only(header::HOST).is_some_and(|host| is_loopback_host(host, head.own.port())) {
         return Err(Refused::BadHost);

@@ -10,7 +10,7 @@ pub struct Rules {
     /// Whether requests that a web page sent (they have an `Origin` header) are accepted.
     pub pages: bool,
     pub connections_max: usize,
-    /// What happens to connections beyond that number.
+    /// What happens to connections beyond the highest number.
     pub beyond: Beyond,
     pub lasting: Lasting,
 }
@@ -18,18 +18,18 @@ pub struct Rules {
 /// What happens to a connection beyond the highest number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
-    /// It is refused, with an answer that says so.
+    /// The connection is refused, with an answer that says so.
     Refused,
-    /// It is not accepted yet, and waits in the listener's queue.
+    /// The connection is not accepted yet, and waits in the listener's queue.
     Waits,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Lasting {
-    /// It ends with its first answer. A body must have a `Content-Length`.
+    /// The connection ends with its first answer. A body must have a `Content-Length`.
     Once,
-    /// It is kept for further requests, and an answer may be a stream. A connection beyond the highest number takes the place of
-    /// one on which no request is open, if there is one.
+    /// The connection is kept for further requests, and an answer may be a stream. A connection beyond the highest
+    /// number takes the place of a connection on which no request is open, if there is one.
     Kept(Kept),
 }
 
@@ -41,7 +41,7 @@ pub struct Kept {
     pub body_time_max: Duration,
     /// How long a client may read nothing of an answer.
     pub stall_max: Duration,
-    /// Bytes of all bodies that were read and not answered.
+    /// Bytes of all bodies of requests that are not answered.
     pub bodies_max_bytes: usize,
 }
 

@@ -9,8 +9,8 @@ use super::rules::Rules;
 pub trait Service: Send + Sync + 'static {
     /// Returns which requests the service accepts.
     fn rules(&self) -> Rules;
-    /// Checks the head of a request, before anything of its body is read. By default, only requests to this machine's own names
-    /// are admitted, and those of web pages only if the rules say so.
+    /// Checks the head of a request, before anything of its body is read. By default, only requests to this machine's
+    /// own names are admitted. Requests of web pages are admitted only if the rules say so.
     ///
     /// # Errors
     /// Why the request is refused.

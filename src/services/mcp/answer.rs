@@ -1,4 +1,4 @@
-//! Answers a POST: reads what it asks, has it served, and writes the answer as JSON or as a stream.
+//! Answers a POST: reads its message, has the message served, and writes the answer as JSON or as a stream.
 
 use std::sync::{Arc, Mutex};
 
@@ -101,7 +101,7 @@ impl<H: Hub> http::Service for Post<H> {
             }
         };
         let cancels = id.filter(|_| is_stateless);
-        // A line break in JSON is white space only.
+        // In JSON, a line break is only white space.
         let line = if request.body.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             let line: Vec<u8> =
                 request.body.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
@@ -125,8 +125,8 @@ impl<H: Hub> http::Service for Post<H> {
                     // The session ended without an answer, which is our bug.
                     None => return Err(Refused::CutOff),
                 },
-                // In the stateless era a closed connection cancels the request. Whether the client still reads shows when something
-                // is written.
+                // In the stateless era a closed connection cancels the request. A write shows whether the client still
+                // reads.
                 () = peer.clone().hung_up(), if is_stateless => {}
                 () = sleep(HTTP_WHOLE_WITHIN) => {}
             }
@@ -139,7 +139,7 @@ impl<H: Hub> http::Service for Post<H> {
 
     fn refuse(&self, why: Refused) -> Option<Reply> {
         let (reason, status, what) = match why {
-            // The client is gone, or does not wait for an answer.
+            // The client is gone, or waits for no answer.
             Refused::CutOff => {
                 self.hub.events().http_refused(HttpRefusal::CutOff);
                 return None;
@@ -221,7 +221,7 @@ fn rejected(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Rep
     Reply::new(status, JSON, jsonrpc::error(id, error))
 }
 
-/// The response that is the answer only.
+/// Returns the response that consists of the answer only.
 fn whole(line: Bytes, is_stateless: bool, shared: Shared) -> Answer {
     let status = StatusCode::from_u16(rules::status_of(&line, is_stateless)).unwrap_or_default();
     Answer::from(Reply::new(status, JSON, line)).when_delivered(delivered(shared))
@@ -236,7 +236,7 @@ fn delivered(shared: Shared) -> http::Delivered {
     })
 }
 
-/// Whether a client takes answers of this type. One that says nothing takes all.
+/// Whether a client takes answers of this type. A client that names no types takes all.
 fn takes(headers: &HeaderMap, kind: &str) -> bool {
     let all = format!("{}/*", kind.split('/').next().unwrap_or_default());
     let mut said = headers.get_all(header::ACCEPT).iter().peekable();

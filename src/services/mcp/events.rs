@@ -1,4 +1,5 @@
-//! The stream of server-sent events that a response is if it has more than its answer, or if its answer takes long.
+//! The stream of server-sent events. A response is such a stream if it has more than its answer, or if its answer takes
+//! long.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -19,25 +20,25 @@ const AFTER: &[u8] = b"\n\n";
 /// A line that every reader of such a stream ignores.
 const COMMENT: &[u8] = b":\n\n";
 
-/// A conversation that is shared by the response and by what is called when the response was delivered.
+/// A conversation that is shared by the response and by the function that is called when the response was delivered.
 pub(super) type Shared = Arc<Mutex<Option<Conversation>>>;
 
 /// The body of a response that is a stream.
 pub(super) struct Events {
     conversation: Shared,
     pieces: VecDeque<Bytes>,
-    /// Whether the answer is among what was read.
+    /// Whether the answer was among the lines that were read.
     is_over: bool,
     /// When the next comment is due.
     pulse: Pin<Box<Sleep>>,
-    /// Ready when the client closes its sending side, if a closed connection cancels its request.
+    /// Ready when the client closes its sending side. Set only if a closed connection cancels the request.
     hung_up: Option<BoxFuture<'static, ()>>,
-    /// The times until the next comments, by which it shows whether such a client still reads.
+    /// The times until the next comments. They show whether a client that closed its sending side still reads.
     probes: std::slice::Iter<'static, Duration>,
 }
 
 impl Events {
-    /// `first`: a line that was read already.
+    /// Returns the stream of a conversation. `first`: a line that was read already.
     pub(super) fn of(
         conversation: Shared,
         first: Option<(Bytes, bool)>,
@@ -60,7 +61,7 @@ impl Events {
         }
     }
 
-    /// Says when the next comment is due.
+    /// Sets when the next comment is due.
     fn beat(&mut self) {
         let next = self.probes.next().copied().unwrap_or(HTTP_KEEP_ALIVE_EVERY);
         self.pulse.as_mut().reset(Instant::now() + next);
@@ -81,7 +82,7 @@ impl Body for Events {
                 return Poll::Ready(None);
             }
             if this.hung_up.as_mut().is_some_and(|hung_up| hung_up.as_mut().poll(context).is_ready()) {
-                // Whether it has closed the whole connection, too, shows when something is written.
+                // The next write shows whether the client has closed the whole connection too.
                 (this.hung_up, this.probes) = (None, HTTP_PROBES.iter());
                 this.beat();
             }

@@ -1,7 +1,7 @@
-//! Who may use the service: the hosts by which it is known, the web pages that may ask, and the token.
+//! Decides who may use the service, by the hosts by which it is known, by the web page that asks, and by the token.
 //!
-//! The host and the page are checked first: a page of another site must learn nothing, even if its name was made to point here
-//! (DNS rebinding). The token is compared in a time that does not depend on where it differs.
+//! The host and the page are checked first: a page of another site must learn nothing, even if its name was made to
+//! point here (DNS rebinding). The token is compared in a time that does not depend on the first difference.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ const SCHEME: &str = "Bearer";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostName {
     name: String,
-    /// `None`: with any port, or none.
+    /// The port. `None`: any port, or no port.
     port: Option<u16>,
 }
 
@@ -49,10 +49,10 @@ impl HostName {
     }
 }
 
-/// Splits a host into its name and its port. `None` if the port is no port.
+/// Splits a host into its name and its port. `None` if the port is not valid.
 fn split(host: &str) -> Option<(&str, Option<u16>)> {
     match host.rsplit_once(':') {
-        // The colons of an address of IPv6 are between brackets.
+        // In an IPv6 address, colons are between brackets.
         Some((name, port)) if !port.contains(']') => {
             let port = port.parse().ok().filter(|_| port.bytes().all(|byte| byte.is_ascii_digit()))?;
             Some((name, Some(port)))
@@ -68,7 +68,8 @@ pub fn is_loopback(host: &str) -> bool {
 
 pub struct Guard {
     hosts: Vec<HostName>,
-    /// A key of this process, and the token under it: so tokens of every length are compared by values of one length.
+    /// A key of this process. Tokens of every length are compared by their values under this key, which have one
+    /// length.
     key: [u8; 16],
     token: Hmac<Sha256>,
 }
@@ -105,7 +106,7 @@ impl Guard {
         mac(&self.key, token).verify(&expected).map_err(|_| Refused::Unauthorized)
     }
 
-    /// Whether a page of this origin may ask: one that was served at the same address.
+    /// Whether a page of this origin may ask: it may if it was served at the same address.
     fn may_ask(&self, page: &HeaderValue, own: SocketAddr) -> bool {
         let Some((scheme, host)) = page.to_str().ok().and_then(|page| page.split_once("://")) else { return false };
         let is_own = || {

@@ -1,7 +1,7 @@
 //! MCP over HTTP: each POST is one message, with a session of its own ([`Posting`](crate::client::Posting)). Nothing is remembered
 //! between two of them.
 //!
-//! The service looks at where a request comes from and at its token ([`Guard`]) before anything of its body is read.
+//! The service checks the origin of a request and its token ([`Guard`]) before anything of its body is read.
 
 mod answer;
 mod events;
@@ -29,8 +29,8 @@ impl Server {
         Self(Keeper::start(hub, "http", move |stopped| keep(served, guard, listener, stopped)))
     }
 
-    /// Ends the service, after the answers that are on their way. Before this, the hub has ended its sessions: what its clients read
-    /// was handed to the system.
+    /// Ends the service, after the answers that are on their way. Before this, the hub has ended its sessions, and
+    /// their answers were handed to the system.
     pub async fn end(self) {
         self.0.end_within(SERVED_END_MAX + FLUSH_MAX).await;
     }

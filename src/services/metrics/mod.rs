@@ -142,7 +142,7 @@ impl<S: Shown> http::Service for Pages<S> {
             Refused::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the request's head took too long\n"),
             Refused::Busy => plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
                 .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
-            // The others never occur here: bodies are not read, and requests of web pages are accepted.
+            // The other reasons never occur here: bodies are not read, and requests of web pages are accepted.
             Refused::NotHttp
             | Refused::CutOff
             | Refused::BodyTooLarge

@@ -29,8 +29,8 @@ fn status_page(shown: &impl Shown) -> Reply {
         .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
-/// Returns the state of each session of this process, followed by the records of all other gateways that run for this user. Each has
-/// the words that the page shows of it, as `told`.
+/// Returns the state of each session of this process, followed by the records of all other gateways that run for this
+/// user. In each, `told` has the words that the page shows.
 async fn gateways(shown: &impl Shown) -> String {
     let mut all = shown.sessions();
     if let Some(state) = shown.state_dir() {

@@ -19,13 +19,13 @@ pub trait Shown: Gateway {
     fn set_record_problem(&self, part: &'static str, what: Option<String>);
     /// Returns the state folder; `None` if nothing is kept on disk.
     fn state_dir(&self) -> Option<PathBuf>;
-    /// Returns the name that a hub has from its predecessor; `None` in any other gateway.
+    /// Returns the name that a hub took over from its predecessor; `None` in any other gateway.
     fn hub(&self) -> Option<&str>;
     fn began(&self) -> Instant;
     /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there
     /// are several.
     fn project(&self) -> Option<PathBuf>;
-    /// Waits until [`project`](Self::project) is another one than this.
+    /// Waits until [`project`](Self::project) differs from this one.
     fn project_other_than(&self, known: Option<&Path>) -> impl Future<Output = ()> + Send;
     /// Returns the current values that are not counted by events.
     fn sample(&self) -> Sample;

@@ -18,13 +18,13 @@ use crate::storage::instance_record::METRICS_FOLDER;
 use crate::storage::locked_record::{self, Readers, StateRecord};
 use crate::telemetry::metrics::project_label;
 
-/// The label that tells Prometheus which hubs follow each other: they have the same name, each with its own pid and
+/// The label that tells Prometheus which hubs succeed one another: they have the same name, each with its own pid and
 /// port.
 const HUB_LABEL: &str = "__meta_holdfast_hub";
-/// How the names of records begin in a folder that the user names. It may have files of other programs, which must
-/// stay.
+/// The beginning of the names of records in a folder that the user names. The folder may have files of other programs,
+/// which must stay.
 const SHARED_PREFIX: &str = "holdfast-";
-/// How much of a hub's name stands in the label. The whole name is for editors only, which recognise the hub by it.
+/// How much of a hub's name is in the label. Only editors get the whole name, by which they recognise the hub.
 const HUB_NAME_LENGTH: usize = 8;
 
 /// Returns the folder of the record; `None` if nothing is kept on disk.
@@ -43,7 +43,7 @@ pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
     tokio::join!(keep_in(folder(&*shown), Readers::Owner), keep_in(shown.metrics_records(), Readers::All));
 }
 
-/// Keeps the record in one folder. What cannot be written is tried again.
+/// Keeps the record in one folder. A write that fails is tried again.
 async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, readers: Readers) {
     let host = shown.host();
     let mut told = None;
@@ -80,8 +80,8 @@ async fn keep_in(shown: &impl Shown, address: SocketAddr, folder: PathBuf, reade
     }
 }
 
-/// Takes the record of this process in a folder, after those of dead processes were removed. A folder for other users
-/// must exist: one that is made here could be read by nobody else.
+/// Takes the record of this process in a folder, after the records of dead processes were removed. A folder for other
+/// users must exist: nobody else could read a folder that is made here.
 async fn claim(host: &Arc<dyn Host>, folder: &Path, readers: Readers) -> io::Result<StateRecord> {
     let (there, below) = (Arc::clone(host), folder.to_path_buf());
     let prefix = if readers == Readers::All { SHARED_PREFIX } else { "" };
@@ -118,7 +118,7 @@ fn describe(address: SocketAddr, pid: u32, project: Option<&Path>, hub: Option<&
     let name = project.and_then(Path::file_name).map(|name| project_label(&name.to_string_lossy())).unwrap_or_default();
     let mut labels = json!({"project": name, "pid": pid.to_string()});
     if let Some(hub) = hub {
-        // Prometheus drops labels with this prefix once it has relabelled a target, so it does not come onto the
+        // Prometheus drops labels with this prefix after it has relabelled a target, so the label does not reach the
         // series.
         let short: String = project_label(hub).chars().take(HUB_NAME_LENGTH).collect();
         labels[HUB_LABEL] = short.into();
