@@ -199,7 +199,7 @@ impl FlightRecorder {
         }
     }
 
-    /// Records a transition. Those of calls and supervisors are not kept.
+    /// Records a transition. Transitions of calls and supervisors are not kept.
     pub fn moved(&self, machine: &str, from: &'static str, to: &'static str, event: String, now: SystemTime) {
         let Some(mut track) = self.track(machine) else { return };
         let after = track.since.elapsed();

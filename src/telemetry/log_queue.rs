@@ -17,7 +17,7 @@ use crate::limits::logs::{LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 struct Queue {
     bytes: Vec<u8>,
     lines: usize,
-    /// Lines that were dropped since the last batch, because it was full.
+    /// Lines that were dropped since the last batch, because the batch was full.
     dropped: u64,
     /// Whether the writing thread sleeps until it is woken. If not, it looks for lines again by itself.
     idle: bool,
@@ -49,8 +49,8 @@ pub struct LogQueue {
 pub struct LogWriter(Arc<Shared>);
 
 impl LogQueue {
-    /// Returns a queue whose lines go to `out`, and starts the writing thread. `lost` makes the lines that tell how
-    /// many were lost: they stand where those would have stood.
+    /// Returns a queue whose lines go to `out`, and starts the writing thread. `lost` makes a line that tells how many
+    /// lines were lost. It stands in their place.
     pub fn start(out: impl Write + Send + 'static, lost: fn(u64) -> String) -> Self {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
@@ -109,7 +109,7 @@ impl Write for LogWriter {
 }
 
 fn run(shared: &Shared, mut out: impl Write, lost: fn(u64) -> String) {
-    // Lines of earlier batches that were lost, and not told yet.
+    // Lost lines of earlier batches that no line has told yet.
     let mut untold = 0;
     let mut queue = shared.lock();
     loop {
@@ -128,7 +128,7 @@ fn run(shared: &Shared, mut out: impl Write, lost: fn(u64) -> String) {
         if untold > 0 {
             batch.splice(..0, lost(untold).into_bytes());
         }
-        // They came when the batch was full.
+        // These lines came when the batch was full.
         if dropped > 0 {
             batch.extend_from_slice(lost(dropped).as_bytes());
         }

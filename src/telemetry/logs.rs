@@ -2,7 +2,7 @@
 //! `info`). Logging never blocks and never writes to stdout.
 //!
 //! For each of the two, a thread writes lines from a queue of limited length. If stderr or the disk is slow, lines are
-//! dropped, and the gateway goes on. A line tells how many there were.
+//! dropped, and the gateway goes on. A line tells how many were dropped.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -74,7 +74,7 @@ pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Opti
         (move || lines.clone()).with_filter(move |of: &Metadata<'_>| shown.would_enable(of.target(), of.level()));
     let to_disk = disk.as_ref().map(LogQueue::writer).map(|lines| move || lines.clone());
     let registry = tracing_subscriber::registry().with(all);
-    // A line of JSON is formatted once for both.
+    // A line of JSON is formatted once, for stderr and for the folder.
     let (for_people, json) = match (pretty, to_disk) {
         (true, to_disk) => (Some(to_stderr), to_disk.map(BoxMakeWriter::new)),
         (false, None) => (None, Some(BoxMakeWriter::new(to_stderr))),
@@ -90,7 +90,7 @@ pub fn start(verbosity: Verbosity, format: Format, state: Option<&Path>) -> Opti
     started.ok().map(|()| Logs { _stderr: stderr, _disk: disk })
 }
 
-/// Returns the line of JSON that stands for so many others.
+/// Returns the line of JSON in the place of so many lost lines.
 fn lost_line(count: u64) -> String {
     let timestamp = humantime::format_rfc3339_micros(RealHost.now()).to_string();
     let line = json!({"timestamp": timestamp, "level": "WARN", "event": "log_lines_lost", "count": count});
@@ -104,7 +104,7 @@ fn lost_for_people(count: u64) -> String {
 }
 
 impl Verbosity {
-    /// Returns which events are logged. Of other crates, those that somebody should look at.
+    /// Returns which events are logged. From other crates, only warnings and errors are logged.
     fn targets(self) -> Targets {
         match self {
             Self::Off => Targets::new(),

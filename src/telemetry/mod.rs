@@ -11,5 +11,5 @@ mod process;
 pub mod tone;
 pub(crate) mod view;
 
-/// The commit that the program is built from; `None` in builds that do not say it.
+/// The commit that the program is built from; `None` in builds that do not name it.
 pub const REVISION: Option<&str> = option_env!("HOLDFAST_REVISION");

@@ -126,8 +126,8 @@ impl Events {
         }
     }
 
-    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All have
-    /// the event name of the first two, which readers of logs know.
+    /// The tool list, the catalogue on disk, a result file or the run record has a problem; `what` says which. All
+    /// share one event name, which readers of logs know.
     pub fn trouble_with(&self, what: &'static str, detail: &str) {
         if let Some(left_out) = self.0.troubles.admit() {
             tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail), left_out);

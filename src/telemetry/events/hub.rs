@@ -46,7 +46,7 @@ impl Events {
         tracing::info!(event = "hub_forgone", why = %clean(why));
     }
 
-    /// The records of calls are not this process's own any more. A hub then makes way, and a session makes new ones.
+    /// The records of calls are not this process's own any more. A hub then makes way, and a session makes new records.
     pub fn records_lost(&self, why: &str) {
         tracing::error!(event = "records_lost", why = %clean(why));
     }
@@ -63,7 +63,7 @@ impl Events {
         tracing::warn!(event = "hub_bound_again");
     }
 
-    /// The hub accepts sessions. `starts`: how many hubs have had its name, this one included.
+    /// The hub accepts sessions. `starts`: how many hubs have had this name, this one included.
     pub fn hub_serving(&self, hub: &str, socket: &str, starts: u64) {
         tracing::info!(event = "hub_serving", hub, socket = %clean(socket), starts);
         self.metrics().set(Id::HubStarts, [], as_f64(usize::try_from(starts).unwrap_or(usize::MAX)));
@@ -79,13 +79,13 @@ impl Events {
         tracing::warn!(event = "calls_left", link = self.link(), calls, open);
     }
 
-    /// A session was opened by this process, of this version.
+    /// A process of this version opened a session.
     pub fn hub_session_opened(&self, pid: u32, version: &str) {
         tracing::info!(event = "hub_session_opened", session = self.session(), client_pid = pid, version = %clean(version));
     }
 
-    /// A connection was not made a session. `reason`: what it was told; `None` if it never said who it is, and was told
-    /// nothing.
+    /// A connection did not become a session. `reason`: what it was told. `None` if it never said who it is; then it
+    /// was told nothing.
     pub fn hub_session_refused(&self, reason: Option<Reason>, why: &str) {
         let reason = reason.map_or(NO_HELLO, Into::into);
         if let Some(left_out) = self.0.refused_sessions.admit() {
@@ -99,7 +99,7 @@ impl Events {
         tracing::warn!(event = "hub_cannot_accept", why = %clean(why));
     }
 
-    // ---- MCP over HTTP: no line names a token, and none a URL, which may have the path of a project ----
+    // ---- MCP over HTTP: no line names a token or a URL, because a URL may have the path of a project ----
 
     /// MCP is served over HTTP at this address.
     pub fn http_listening(&self, address: SocketAddr) {

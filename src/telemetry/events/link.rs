@@ -28,7 +28,7 @@ impl Events {
         }
     }
 
-    /// A survey found this project for the link, and another one or none before.
+    /// A survey found this project for the link. Before, it was another project or none.
     pub fn project_found(&self, project: &Path) {
         tracing::info!(event = "project_found", link = self.link(), project = %clean(&project.to_string_lossy()));
     }
@@ -130,7 +130,7 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
-    /// A request over HTTP, where each request has its own connection, could not be sent: no byte of it was written.
+    /// A request over HTTP, where each request has its own connection, could not be sent. No byte of it was written.
     pub fn request_unsent(&self, port: u16, why: &str) {
         tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));
     }
@@ -160,7 +160,7 @@ impl Events {
         }
     }
 
-    /// A push message is not taken: it is unknown, no message at all, or beyond a limit.
+    /// A push message is ignored: it is unknown, no message at all, or beyond a limit.
     pub fn push_ignored(&self, why: &str) {
         tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
     }

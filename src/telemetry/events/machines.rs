@@ -32,7 +32,7 @@ impl Events {
         }
     }
 
-    /// Logs what a machine did with an event. Routing has a log only: what it decides is seen in the session and in the
+    /// Logs what a machine did with an event. Routing has only this log: its decisions show in the session and in the
     /// links.
     pub fn tell_step<M: Machine>(&self, out: &Outbox<M>, event: &M::Event) {
         for (from, to) in &out.transitions {
@@ -144,7 +144,8 @@ impl Events {
         self.metrics().record(Id::RuntimeLag, [], lag.as_secs_f64());
     }
 
-    /// The wall clock jumped by so many seconds: ahead if the machine slept or the clock was set, back if it was set.
+    /// The wall clock jumped by so many seconds. Ahead: the machine slept, or the clock was set. Back: the clock was
+    /// set.
     pub fn clock_jumped(&self, seconds: f64) {
         tracing::info!(event = "clock_jumped", seconds);
     }

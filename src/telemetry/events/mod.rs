@@ -26,10 +26,10 @@ use super::metrics::Metrics;
 use crate::platform::host::Host;
 use crate::protocol::ids::{LinkId, SessionId};
 
-/// The fault that is a client's line with an id already in use, in addition to those of
+/// The name of a fault: a client's line has an id that is already in use. The other faults are those of
 /// [`Fault`](crate::protocol::jsonrpc::Fault).
 pub const DUPLICATE_ID: &str = "duplicate_id";
-/// The fault that is a request beyond the largest number of open requests.
+/// The name of a fault: too many requests are open.
 pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
 
 /// The events of a gateway, a link or a session. Clones share their state. The default value records no metrics.
@@ -44,7 +44,8 @@ struct Part {
     session: Option<u32>,
     metrics: Metrics,
     flight: FlightRecorder,
-    /// Whether the session is that of one message: it is no session for people, and its start and end are no news.
+    /// Whether the session is for one message. Such a session is no session for people, and its start and end are no
+    /// news.
     is_post: bool,
     story: Mutex<LinkStory>,
 }
@@ -91,8 +92,8 @@ struct Inner {
     scraping: Mutex<()>,
 }
 
-/// How often work goes from one task to another: what a call and a reload cost beside the work itself. The counter is
-/// off unless a test turns it on.
+/// Counts how often work goes from one task to another: that is what a call and a reload cost beside the work itself.
+/// The counter is off unless a test turns it on.
 #[derive(Debug, Default)]
 struct HandOvers {
     is_on: AtomicBool,
@@ -127,7 +128,7 @@ pub struct Sample {
     pub answered_twice: u64,
     /// The number of events that a call did not expect in its state, by that state.
     pub calls_undecided: BTreeMap<&'static str, u64>,
-    /// What only a hub has; `None` in any other gateway.
+    /// The values that only a hub has; `None` in any other gateway.
     pub hub: Option<HubSample>,
 }
 
@@ -234,7 +235,8 @@ impl Events {
         self.0.hand_overs.add(to);
     }
 
-    /// Returns how often each actor or task was handed something since the last time. Counts from the first time on.
+    /// Returns how often each actor or task was handed something since the last call of this function. The first call
+    /// starts the count.
     pub fn take_hand_overs(&self) -> BTreeMap<&'static str, u64> {
         self.0.hand_overs.take()
     }

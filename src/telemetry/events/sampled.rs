@@ -34,7 +34,7 @@ impl Events {
         self.metrics().render()
     }
 
-    /// Returns a link's part of a sample; these are the events of the link. `held`, `in_flight`: its calls.
+    /// Returns a link's part of a sample. This value has the events of the link. `held`, `in_flight`: the link's calls.
     pub fn sample_of_link(&self, held: usize, in_flight: usize) -> LinkSample {
         let states = self.1.flight.states().into_iter();
         let bridge = states.filter(|(machine, _)| *machine == bridge::Bridge::NAME).map(|(_, state)| state).next();
@@ -69,7 +69,7 @@ impl Events {
             metrics.raise(Id::McpSessions, [client], 1.0);
         }
         for link in sample.links {
-            // Links without a series of their own share one, which is their sum.
+            // Links without a series of their own share one, with the sum of their values.
             let of_link = link.metrics;
             of_link.raise(Id::ToolCallsQueued, [], as_f64(link.held));
             of_link.raise(Id::ToolCallsInFlight, [], as_f64(link.in_flight));

@@ -281,7 +281,8 @@ impl From<bridge::ConnectFailure> for DialResult {
     }
 }
 
-/// The reason for which a hub refuses a connection that does not say who it is, in addition to those of [`Reason`].
+/// The reason for which a hub refuses a connection that does not say who it is. The other reasons are those of
+/// [`Reason`].
 pub const NO_HELLO: &str = "no_hello";
 /// The value of the label of projects for all projects without their own series.
 pub const OTHER: &str = "other";

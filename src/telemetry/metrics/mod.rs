@@ -35,7 +35,8 @@ type Families = Vec<Vec<(Row, Handle)>>;
 #[derive(Default, Clone)]
 pub struct Metrics {
     recording: Option<Arc<Recording>>,
-    /// The series of the project, if this is one's. What they do not have is counted for the whole gateway.
+    /// The series of a project, if this value is for a project. Metrics without such a series are counted for the whole
+    /// gateway.
     own: Option<Arc<Families>>,
 }
 
@@ -49,7 +50,7 @@ struct Recording {
 /// The projects that have their own series.
 #[derive(Default)]
 struct Projects {
-    /// Each with its label.
+    /// The projects, each with its label.
     named: Vec<(PathBuf, String, Arc<Families>)>,
     /// The series of all further projects, if there are any.
     others: Option<Arc<Families>>,
@@ -94,7 +95,7 @@ impl Metrics {
     }
 
     /// Returns the metrics of a project in this gateway: its series have the label [`PROJECT`]. At most
-    /// [`METRIC_PROJECTS_MAX`] projects have their own; all others share those of [`labels::OTHER`].
+    /// [`METRIC_PROJECTS_MAX`] projects have series of their own. All others share the series of [`labels::OTHER`].
     #[must_use]
     pub fn of_project(&self, project: &Path) -> Self {
         let Some(recording) = &self.recording else { return Self::default() };
@@ -113,7 +114,7 @@ impl Metrics {
         Self { recording: self.recording.clone(), own: Some(own) }
     }
 
-    /// Whether these are a project's.
+    /// Whether this value is for a project.
     pub fn is_of_project(&self) -> bool {
         self.own.is_some()
     }
@@ -230,8 +231,8 @@ impl Recording {
 }
 
 impl Projects {
-    /// Returns a label for a further project: the name of its folder. If another project has that, the folders above
-    /// are added, as long as the label does not get too long.
+    /// Returns a label for a further project: the name of its folder. If another project has that label, the folders
+    /// above are added, as long as the label does not become too long.
     fn label_of(&self, project: &Path) -> String {
         let parts: Vec<String> = project.iter().map(|part| project_label(&part.to_string_lossy())).collect();
         let is_free = |label: &String| {

@@ -159,9 +159,9 @@ metrics! {
 pub const BY_PROJECT: &[Id] =
     &[Id::ToolCalls, Id::ToolCallDuration, Id::ToolCallsInFlight, Id::ToolCallsQueued, Id::Disconnects, Id::FsmState];
 
-/// The label that names a project, and with it the project's editor. Prometheus has it from the record of a gateway
-/// that serves one project (`services/metrics/target.rs`); on the series of a hub, which serves several, it stands
-/// beside the other labels.
+/// The label that names a project, and with it the project's editor. A gateway that serves one project has the label in
+/// its record (`services/metrics/target.rs`), and Prometheus adds it to all series. A hub serves several projects, and
+/// has the label on its series.
 pub const PROJECT: &str = "project";
 
 impl Id {
@@ -170,8 +170,8 @@ impl Id {
         &TABLE[self as usize]
     }
 
-    /// Returns the series that each project has in a hub; none if the metric does not tell projects apart. Of the
-    /// machines, only that of the connection is a project's.
+    /// Returns the series that each project has in a hub. Empty if the metric does not tell projects apart. Only one
+    /// machine belongs to a project: the connection's.
     pub fn rows_of_project(self) -> Vec<labels::Row> {
         let mut rows = if BY_PROJECT.contains(&self) { self.metric().labels.rows() } else { Vec::new() };
         rows.retain(|[machine, _]| self != Self::FsmState || *machine == bridge::Bridge::NAME);

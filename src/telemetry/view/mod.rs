@@ -1,7 +1,8 @@
 //! What a person can know of one session: plain values. `actors::gateway_tools` makes them; `holdfast_status` answers a
 //! [`Status`], and the run record is a [`Snapshot`]. [`told`] puts them into the words that every screen shows.
 //!
-//! Records are read by other processes, possibly of another version: what is missing in one has no value here.
+//! Other processes read the records, possibly of another version. A member that is missing in a record has no value
+//! here.
 
 pub mod told;
 
@@ -20,7 +21,7 @@ use super::tone::Tone;
 pub struct Status {
     /// One sentence.
     pub summary: String,
-    /// What helps, if something is wrong.
+    /// Advice, if something is wrong.
     pub next: Option<String>,
     pub editor: Editor,
     pub project: Option<String>,
@@ -46,7 +47,8 @@ pub struct Status {
 #[serde(default)]
 pub struct Editor {
     pub ready: bool,
-    /// Decided once, so that every screen shows the same. A record of an older version has none.
+    /// How bad the state is. It is decided once, so that every screen shows the same. A record of an older version has
+    /// none.
     pub tone: Option<Tone>,
     /// The label of the connection's state.
     pub state: String,
@@ -106,7 +108,7 @@ pub struct Tools {
     pub hidden: Hidden,
 }
 
-/// The tools that it does not get.
+/// The tools that the client does not get.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hidden {
@@ -192,7 +194,7 @@ pub struct Snapshot {
     /// In seconds since the Unix epoch. The ages are those of this moment.
     pub written_at: f64,
     pub calls: Calls,
-    /// The last one first.
+    /// The times without the editor, the last one first.
     pub outages: Vec<Outage>,
     pub timelines: Vec<Timeline>,
 }
@@ -201,9 +203,9 @@ pub struct Snapshot {
 #[serde(default)]
 pub struct Calls {
     pub open_count: usize,
-    /// The oldest first.
+    /// The open calls, the oldest first.
     pub open: Vec<Call>,
-    /// The last one first.
+    /// The calls that ended, the last one first.
     pub recent: Vec<Call>,
 }
 
@@ -215,13 +217,13 @@ pub struct Call {
     pub state: String,
     pub verdict: Option<String>,
     pub cause: Option<String>,
-    /// The label of what the call waits for, and the same as a phrase.
+    /// What the call waits for: first as a label, then as a phrase.
     pub waits_for: Option<String>,
     pub waits_says: Option<String>,
     pub accepted_ms_ago: u64,
     /// How long the call was held before it was sent; `None` if it was not sent.
     pub held_ms: Option<u64>,
-    /// From when the call came in until the answer, or until now.
+    /// The time from the arrival of the call to its answer, or until now.
     pub took_ms: u64,
     /// The editor's name, if `holdfast_calls` tells of several.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,7 +239,7 @@ pub struct Outage {
     /// What kept the editor away, as far as it was learned later.
     pub cause: Option<String>,
     pub ago_ms: u64,
-    /// `None` while it lasts.
+    /// How long the outage lasted; `None` while it lasts.
     pub back_after_ms: Option<u64>,
 }
 

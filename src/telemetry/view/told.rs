@@ -1,5 +1,5 @@
-//! The words of every screen (`holdfast status`, `--watch`, the status page), from a record and the time. A screen lays them out,
-//! and decides no more than what it has room for.
+//! The words of every screen (`holdfast status`, `--watch`, the status page), from a record and the time. A screen lays
+//! them out, and decides only what it has room for.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::telemetry::tone::Tone;
 /// All that is told of one session. No text in it can steer a terminal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Told {
-    /// The pid and the number of the session, by which it is told apart.
+    /// The pid and the number of the session: together they identify it.
     pub id: (u64, u64),
-    /// The project's folder, without those above it.
+    /// The name of the project's folder, without the folders above it.
     pub name: String,
     pub client: String,
     pub tone: Tone,
@@ -47,21 +47,21 @@ pub struct Fact {
     pub name: &'static str,
     pub says: String,
     pub tone: Tone,
-    /// Whether it is left out where there is little room.
+    /// Whether the fact is left out where there is little room.
     pub minor: bool,
 }
 
 /// A call or an outage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Line {
-    /// The tool, or how the connection ended.
+    /// The tool, or the end of the connection in words.
     pub what: String,
     pub says: String,
     pub tone: Tone,
-    /// How long a call waited before it was sent, if anybody would notice, and how long all of it took.
+    /// How long a call waited before it was sent, if that was long enough to notice, and how long the whole call took.
     pub held: String,
     pub took: String,
-    /// How long ago it came in or ended.
+    /// How long ago the call came in or ended.
     pub age: String,
 }
 
@@ -73,11 +73,11 @@ pub struct Machine {
     pub tone: Tone,
     /// A letter for each of the last seconds ([`Tone::letter`]), the present one last.
     pub strip: String,
-    /// The same for who does not see it.
+    /// The strip in words, for people who do not see it.
     pub label: String,
 }
 
-/// What has just begun.
+/// The word for an age of almost nothing.
 const NOW: &str = "now";
 
 /// Describes an age, rounded so that the text does not change all the time.
@@ -111,7 +111,7 @@ fn or<'a>(text: &'a str, none: &'a str) -> &'a str {
 }
 
 impl Told {
-    /// Says what a record tells at this time, in seconds since the Unix epoch.
+    /// Makes the words of a record at this time, which is in seconds since the Unix epoch.
     pub fn of(record: &Value, now: f64) -> Self {
         match Snapshot::deserialize(record) {
             Ok(snapshot) => At { now, snapshot: &snapshot }.told(),
@@ -119,7 +119,7 @@ impl Told {
         }
     }
 
-    /// Says that the record of a gateway that runs cannot be read.
+    /// Makes the words for a running gateway whose record cannot be read.
     pub fn unread(pid: u64) -> Self {
         let says = "cannot be read: the disk may be full, or it is of another version of holdfast; `holdfast doctor` says more";
         Self {
@@ -133,7 +133,7 @@ impl Told {
     }
 }
 
-/// A snapshot, looked at later than it was written.
+/// A snapshot, at a time after it was written.
 struct At<'a> {
     now: f64,
     snapshot: &'a Snapshot,
@@ -144,7 +144,7 @@ impl At<'_> {
         Duration::try_from_secs_f64(self.now - self.snapshot.written_at).unwrap_or_default()
     }
 
-    /// A span that still grew when the record was written.
+    /// Returns a span that was still growing when the record was written, as it is now.
     fn grown(&self, millis: u64) -> Duration {
         Duration::from_millis(millis).saturating_add(self.behind())
     }
@@ -202,7 +202,7 @@ impl At<'_> {
                 let says = format!("written {}, and not renewed since: all of this may be over", ago(old));
                 tell("record", false, Tone::Unsure, Some(says));
             }
-            // Until then it may just not have been renewed again.
+            // A younger record may just not have been renewed yet.
             late if late >= RUN_RECORD_BUSY_EVERY => {
                 tell("record", true, Tone::Plain, Some(format!("of {}", ago(late))));
             }
@@ -334,7 +334,7 @@ impl At<'_> {
 
     fn machine(&self, timeline: &Timeline) -> Machine {
         let Timeline { machine, state, tone, sparkline, since, steps } = timeline;
-        // The state of the last letter is taken to have lasted until now.
+        // The state of the last letter counts as lasting until now.
         let mut letters: Vec<char> = sparkline.chars().collect();
         let (all, last) = (letters.len(), letters.last().copied());
         let passed = usize::try_from(self.behind().as_secs()).unwrap_or(all).min(all);
@@ -389,7 +389,7 @@ mod tests {
             (1000.0, "ready 2 s", "WTTG"),
             (1001.0, "ready 3 s", "TTGG"),
             (1e12, "old: 11574074 d ago", "GGGG"),
-            // The clock was set back.
+            // The clock was set back meanwhile.
             (900.0, "ready 2 s", "WTTG"),
         ] {
             let told = Told::of(&record(), now);
