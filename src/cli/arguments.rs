@@ -29,8 +29,8 @@ pub fn in_order(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Returns the command, which no longer reads those variables that are set to nothing. Clients fill templates with empty texts
-/// where a value is missing, and an empty variable must not end the process.
+/// Returns the command, which no longer reads those variables that are set to nothing. Where a value is missing,
+/// clients fill templates with empty texts, and an empty variable must not end the process.
 pub fn without_empty_variables(command: Command) -> Command {
     let empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command

@@ -1,4 +1,5 @@
-//! Decides whether a hub has the links of a session: of `holdfast serve`, or of a command that makes one.
+//! Decides whether a hub has the links of a session. The session is that of `holdfast serve`, or of a command that
+//! makes one.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -50,7 +51,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
     let folder = HubFolder::of(state);
     match mode {
         HubMode::Never => return None,
-        // The common case, in which no hub runs, costs one look at a file.
+        // Mostly no hub runs, and to see that costs one look at a file.
         HubMode::Auto if folder.running().is_none() => {
             if let HubLock::Unknown(error) = folder.hub_lock() {
                 parts.env.events.hub_refused(&format!("whether a hub runs cannot be found out: {error}"));
@@ -76,7 +77,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
     });
     let port = Arc::<HubPort>::default();
     parts.links.use_hub(Arc::clone(&port));
-    // Of the editors of others there may be many: it is looked for a project now and then, and not at each request.
+    // Other sessions may have many editors. So this session looks for a project now and then, and not at each request.
     parts.client.meant(|meant| meant.look_every = ROUTE_LOOK_EVERY);
     let variables = OF_A_SESSION.iter().map(|name| (*name).into()).collect();
     Some(Arc::new(HubSeat {
@@ -101,7 +102,7 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
     }))
 }
 
-/// Returns what the session of a command needs to use the hub that runs, if one does and may be used.
+/// Returns what the session of a command needs to use the running hub; `None` if no hub runs, or if it may not be used.
 pub(super) fn seat_of_command(parts: &Parts) -> Option<Arc<HubSeat>> {
     let mode = match std::env::var("HOLDFAST_HUB") {
         Ok(mode) if mode.eq_ignore_ascii_case("never") => HubMode::Never,
@@ -112,7 +113,7 @@ pub(super) fn seat_of_command(parts: &Parts) -> Option<Arc<HubSeat>> {
     seat(parts, mode, name)
 }
 
-/// Returns why a session with this configuration cannot use a hub: it wants what only links in its own process can do.
+/// Returns why a session with this configuration cannot use a hub: some settings need links in its own process.
 fn unfit(config: &Config) -> Option<String> {
     let wants = [
         (!config.ports.is_empty(), "a port was named (--port, UNITY_TCP_PORT or UNITY_PORT)"),

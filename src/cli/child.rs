@@ -1,5 +1,5 @@
-//! Copies of this program that a command starts and talks to by lines: the fake editors and the gateway of a demo, the gateway of a
-//! trial.
+//! Copies of this program that a command starts, and talks to by lines: the fake editors and the gateway of a demo, and
+//! the gateway of a trial.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -58,7 +58,7 @@ pub(super) fn command(folder: &Path, log: &str) -> io::Result<Command> {
 /// Returns a command that starts a gateway for a project, with all of its files in this folder.
 pub(super) fn gateway(folder: &Path, project: &Path) -> io::Result<Command> {
     let mut command = command(folder, "gateway.log")?;
-    // In place of the user's configuration file, whose rules could refuse the calls.
+    // This file takes the place of the user's configuration file, whose rules could refuse the calls.
     let config = folder.join("config.toml");
     File::options().create(true).append(true).open(&config)?;
     command.args(["serve", "--log", "info", "--project"]).arg(project);
@@ -78,7 +78,7 @@ impl Process {
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         if let Some(stdout) = child.stdout.take() {
-            // The task ends with the child, which closes its end of the pipe.
+            // The task ends with the child, because the child closes its end of the pipe.
             tokio::spawn(listen(stdout, source, sender));
         }
         Ok(Self { child, stdin })
@@ -89,7 +89,7 @@ impl Process {
         self.child.id().unwrap_or_default()
     }
 
-    /// Writes a line to its stdin, which has to take it within [`DEMO_STEP_MAX`].
+    /// Writes a line to the child's stdin, which has to take it within [`DEMO_STEP_MAX`].
     pub async fn say(&mut self, line: &str) -> io::Result<()> {
         let Some(stdin) = &mut self.stdin else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let write = async {
@@ -105,7 +105,7 @@ impl Process {
         ended.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Kills it (SIGKILL on Unix), and waits for its end.
+    /// Kills the child (SIGKILL on Unix), and waits for its end.
     pub async fn kill(&mut self) -> io::Result<()> {
         self.child.start_kill()?;
         self.leave().await.map(drop)

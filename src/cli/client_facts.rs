@@ -79,8 +79,8 @@ pub fn place(client: &Client) -> Option<&'static Place> {
     CLIENTS.iter().find(|place| place.name.replace('-', "_") == client.label)
 }
 
-/// Returns what a person needs to know who uses a client: what each line is about, and what it says. `now`: its habits, with the
-/// user's settings.
+/// Returns what a user of a client needs to know. Each line has a subject and a text. `now`: the client's habits, with
+/// the user's settings.
 pub fn lines(client: &Client, now: &ClientTraits) -> Vec<(&'static str, String)> {
     let place = place(client);
     let mut lines: Vec<(&'static str, String)> = Vec::new();
@@ -247,7 +247,8 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     done
 }
 
-/// Returns the text of one cell: the fact (`?` if unknown). If the user's settings replace what follows from it, their value with `!`.
+/// Returns the text of one cell: the fact (`?` if unknown). If the user's settings replace the value that follows from
+/// the fact, the cell has the user's value, with `!`.
 fn cell(fact: Option<String>, was: String, is: String) -> String {
     if was == is { fact.unwrap_or_else(|| "?".to_owned()) } else { format!("{is}!") }
 }

@@ -1,5 +1,5 @@
-//! What can be completed: the AI clients, the tools of the project's editor as the last session saw them, and the editors. Nothing is
-//! connected to.
+//! The words that can be completed: the AI clients, the tools of the project's editor as the last session saw them, and
+//! the editors. No connection is made for this.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ pub fn clients() -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Returns holdfast's own tools, and those that the editor had in an earlier session: of the project around the working directory,
-/// else of every project.
+/// Returns holdfast's own tools, and the tools that the editor had in an earlier session. The project is the one around
+/// the working directory; without one, the tools of every project are returned.
 pub fn tools() -> Vec<CompletionCandidate> {
     let named = variable("HOLDFAST_PROJECT").map(PathBuf::from).or_else(|| std::env::current_dir().ok());
     let project = named.and_then(|folder| config::named_project(&folder).ok());

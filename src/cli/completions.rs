@@ -1,6 +1,6 @@
-//! `holdfast completions`: the script for a shell, and the answers to what the script asks while a person types.
+//! `holdfast completions`: the script for a shell, and the answers to the script's questions while a person types.
 //!
-//! The script calls the program with [`ASKS`] set, so that it knows what no script can hold (`complete`).
+//! The script calls the program with [`ASKS`] set. So it can complete words that no fixed script knows (`complete`).
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -12,8 +12,8 @@ use clap_complete::env::Shells;
 use super::variables::variable;
 use super::{Exit, output};
 
-/// The variable that says for which shell words are completed. Not clap's `COMPLETE`: an AI client may pass on a variable of so
-/// common a name, and then the gateway would not start.
+/// The variable that says for which shell words are completed. It is not clap's `COMPLETE`: an AI client may pass on a
+/// variable with such a common name, and then the gateway would not start.
 const ASKS: &str = "HOLDFAST_COMPLETE";
 
 #[derive(Debug, Clone, Args)]
@@ -45,7 +45,7 @@ pub fn run(arguments: &CompletionsArgs, mut command: Command) -> ExitCode {
     Exit::Ok.into()
 }
 
-/// Answers the script of a shell; `None` if this is no such call.
+/// Answers the script of a shell; `None` if the program was not called by such a script.
 pub fn answer(command: impl FnOnce() -> Command) -> Option<ExitCode> {
     let shell = variable(ASKS)?;
     let shells = Shells::builtins();

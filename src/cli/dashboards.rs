@@ -39,11 +39,11 @@ const FILES: [(&str, &str); 4] = files!(
     "prometheus/alerts.yaml"
 );
 
-/// The dashboards of earlier versions, in whose place the first of [`FILES`] is.
+/// The dashboards of earlier versions. The first of [`FILES`] replaces them.
 const FORMER: [&str; 3] =
     ["grafana/overview.json", "grafana/link-and-reload.json", "grafana/supervision-and-resources.json"];
 
-/// Where the scrape configuration names the folder of the records.
+/// The place in the scrape configuration for the folder of the records.
 const TARGETS: &str = "[targets/*.json]";
 
 pub fn run(arguments: &DashboardsArgs) -> ExitCode {
@@ -84,22 +84,22 @@ pub fn run(arguments: &DashboardsArgs) -> ExitCode {
 
 /// Returns the files, with the folder of the records in the scrape configuration; `None` if its path is not UTF-8.
 fn files(records: &Path) -> Option<Vec<(&'static str, String)>> {
-    // Prometheus takes the path as a pattern, in which it allows no `*` before the last part. A `?` stands for any one character, also
-    // for one that has a meaning in a pattern.
+    // Prometheus takes the path as a pattern, and allows no `*` before its last part. A `?` stands for any one
+    // character, so it can replace a character that has a meaning in a pattern.
     let is_special = |letter: char| "*[".contains(letter) || letter == '\\' && !std::path::is_separator(letter);
     let folder = records.to_str()?.replace(is_special, "?");
-    // Every JSON text is a YAML text too, whatever the path has in it.
+    // Every JSON text is a YAML text too, whatever characters the path has.
     let targets = serde_json::json!([Path::new(&folder).join("*.json").to_str()?]).to_string();
     Some(FILES.iter().map(|(name, text)| (*name, text.replace(TARGETS, &targets))).collect())
 }
 
-/// Writes the files that are not there yet. Returns how many those are.
+/// Writes the files that do not exist yet. Returns how many were written.
 fn write(folder: &Path, files: &[(&str, String)], force: bool) -> Result<usize, String> {
     let mut missing = Vec::new();
     let mut other = Vec::new();
     for (name, text) in files {
         let path = folder.join(name);
-        // A longer file is another one, so no more is read of it.
+        // A longer file differs in any case, so no more is read.
         match RealHost.read(&path, text.len()) {
             Ok(bytes) if bytes == text.as_bytes() => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push((path, text)),
@@ -130,7 +130,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_file_name(format!(".{name}.holdfast"));
     let done = std::fs::write(&new, text).and_then(|()| RealHost.rename(&new, path));
     if done.is_err() {
-        // What is left of it is replaced by the next attempt.
+        // A leftover of the file is replaced by the next attempt.
         let _ = std::fs::remove_file(&new);
     }
     done

@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (REST, &["completions", "fake-unity", "help"]),
 ];
 
-/// The heading of what few people need. In the short form these commands are only named.
+/// The heading of the commands that few people need. The short form gives only their names.
 const REST: &str = "More";
 
 /// Returns the command with its help in the form that is asked for. Costs nothing if no help is asked for.
@@ -59,19 +59,19 @@ fn grouped(mut command: Command, short: bool) -> Command {
         .help_template(template)
 }
 
-/// Leaves out what is not needed to recognise an option, so that each fits on one line.
+/// Leaves out everything that is not needed to recognise an option, so that each option fits on one line.
 fn brief(command: Command) -> Command {
     command
         .mut_args(|argument| argument.hide_env(true).hide_possible_values(true).hide_default_value(true))
         .mut_subcommands(brief)
 }
 
-/// Leaves out what the variables are set to here: it says nothing of the option.
+/// Leaves out the present values of variables: they say nothing about the option.
 fn quiet(command: Command) -> Command {
     command.mut_args(|argument| argument.hide_env_values(true)).mut_subcommands(quiet)
 }
 
-/// Commands that people expect, because other programs have them, and what there is instead.
+/// Commands that people expect because other programs have them, and the commands to use instead.
 const EXPECTED: &[(&[&str], &[&str])] = &[
     (
         &["install", "init", "add", "configure"],
@@ -103,13 +103,13 @@ const EXPECTED_OF_UNITY: &[(&[&str], &[&str])] = &[
     (&["check", "version", "list"], &["`holdfast unity status` says whether the package is there, and which version"]),
 ];
 
-/// Adds tips to the refusal of a word that is no subcommand, if it is one that people expect. `words`: the first ones of the command
-/// line.
+/// Adds tips to the refusal of an unknown subcommand, if it is one that people expect. `words`: the first words of the
+/// command line.
 pub fn with_tips(mut said: clap::Error, words: &[String]) -> clap::Error {
     let Some(ContextValue::String(word)) = said.get(ContextKind::InvalidSubcommand) else { return said };
     let expected = if words.first().is_some_and(|first| first == "unity") { EXPECTED_OF_UNITY } else { EXPECTED };
     if let Some((_, tips)) = expected.iter().find(|(words, _)| words.contains(&word.as_str())) {
-        // A word that only looks similar would lead elsewhere.
+        // A word that only looks similar would mislead.
         said.remove(ContextKind::SuggestedSubcommand);
         let tips = tips.iter().map(|tip| StyledStr::from(*tip)).collect();
         said.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
@@ -117,7 +117,7 @@ pub fn with_tips(mut said: clap::Error, words: &[String]) -> clap::Error {
     said
 }
 
-/// Returns the address of a page of the documentation: whoever has the program alone has no files of it.
+/// Returns the address of a page of the documentation: a user who has only the program has none of its files.
 pub fn page(path: &str) -> String {
     format!("{}/blob/main/{path}", env!("CARGO_PKG_REPOSITORY"))
 }

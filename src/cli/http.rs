@@ -72,7 +72,7 @@ pub(super) struct HttpSettings {
 }
 
 impl HttpArgs {
-    /// Returns what is to be served; `None` if nothing is.
+    /// Returns the settings of the service; `None` if it is not wanted.
     pub fn settings(&self) -> Result<Option<HttpSettings>, String> {
         let Some(address) = self.http else { return Ok(None) };
         if !address.ip().is_loopback() && !self.http_allow_remote {
@@ -88,7 +88,7 @@ impl HttpArgs {
 }
 
 impl HttpSettings {
-    /// Returns the absolute path of the file with the token; `None` if it cannot be written down.
+    /// Returns the absolute path of the token's file; `None` if the path cannot be written as text.
     pub fn token_file(&self, state: &Path) -> Option<PathBuf> {
         let file = self.token_file.clone().unwrap_or_else(|| http_token::path_in(state));
         std::path::absolute(file).ok().filter(|file| file.to_str().is_some())
@@ -143,7 +143,7 @@ async fn listener(net: &dyn Net, address: SocketAddr) -> Result<Arc<dyn Listener
 pub struct Served<S> {
     parts: Arc<Parts>,
     posts: Posts<S>,
-    /// The projects that were known at the last look, and when that was; `None` before the first.
+    /// The projects that were known at the last look, with its time; `None` before the first look.
     looked: watch::Sender<Option<(Instant, Vec<PathBuf>)>>,
     looking: std::sync::Mutex<bool>,
 }
@@ -166,11 +166,11 @@ impl<S: Spawn> Served<S> {
         known
     }
 
-    /// Connects to the editors that run of the projects whose tools are on disk.
+    /// Connects to the running editors of the projects whose tools are on disk.
     async fn look(self: Arc<Self>) {
         let (env, links) = (Arc::clone(&self.parts.env), Arc::clone(&self.parts.links));
         let host = Arc::clone(&env.host);
-        // A link may have been opened for kept results alone, without its editor.
+        // A link may have been opened only for kept results, without its editor.
         let sought = links.all().into_iter().filter(|link| link.link.is_wanted());
         let sought: Vec<PathBuf> = sought.filter_map(|link| link.leads_to().map(Path::to_path_buf)).collect();
         let look = move || {
@@ -186,10 +186,10 @@ impl<S: Spawn> Served<S> {
             (projects, running)
         };
         let found = timeout(SURVEY_MAX, host::run(&*host, look)).await.ok().flatten();
-        // If a disk hangs, what was known stays.
+        // If a disk hangs, the projects of the last look stay.
         let before = || self.looked.borrow().as_ref().map(|(_, projects)| projects.clone()).unwrap_or_default();
         let (projects, running) = found.unwrap_or_else(|| (before(), Vec::new()));
-        // The names are known at once: an editor of another project may take long to answer.
+        // The names are known at once, although an editor of another project may take long to answer.
         self.looked.send_replace(Some((Instant::now(), projects)));
         let mut opened = Vec::new();
         for project in running {
@@ -199,7 +199,7 @@ impl<S: Spawn> Served<S> {
                 opened.push(link);
             }
         }
-        // Before that, an editor that runs would count as closed.
+        // Until this is over, a running editor could count as closed.
         let settled = async {
             for link in &opened {
                 link.settled().await;
@@ -249,7 +249,7 @@ impl<S: Spawn> Hub for Served<S> {
         }
         self.look_around().await;
         match choose(&Route::Nobody(Vec::new()), &Scope::All, || self.known(), &[name.to_owned()]) {
-            // Calls to a closed editor say so themselves.
+            // A call to a closed editor says itself that the editor is closed.
             Choice::Editor(project) | Choice::Refused(Refusal::Away { project, .. }) => Ok(project),
             Choice::Refused(refusal) => Err(user_text::url_refused(&refusal)),
             Choice::Routed => Err("the URL names no editor".to_owned()),
@@ -261,7 +261,7 @@ impl<S: Spawn> Hub for Served<S> {
         if is_due && !std::mem::replace(&mut *enter(&self.looking), true) {
             self.parts.env.health.spawn("look", Arc::clone(self).look());
         }
-        // While an editor runs, a later look can only add another one: nobody waits for that.
+        // While an editor runs, a later look can only add another one, and nobody waits for that.
         let is_known =
             |looked: &Option<_>| looked.is_some() && (!*enter(&self.looking) || !self.parts.links.running().is_empty());
         let _ = timeout(HTTP_LOOK_MAX, self.looked.subscribe().wait_for(is_known)).await;

@@ -55,8 +55,8 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    /// Returns the configuration of the hub. What belongs to one session (project, port, client) is not in it, whatever the
-    /// environment says.
+    /// Returns the configuration of the hub. Settings of one session (project, port, client) are not in it, whatever
+    /// the environment says.
     fn config(&self) -> (Config, Vec<String>) {
         let arguments = GatewayArgs {
             editor: EditorArgs {
@@ -125,7 +125,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         }
         Err(error) => return fail(&format!("the folder of the hub in {} cannot be used: {error}", state.display())),
     };
-    // A person is told in words what the log says, and sees of the log what is wrong.
+    // A person at a terminal gets sentences in place of the log, and only its warnings and errors.
     let is_person = !arguments.leave_when_idle && io::stderr().is_terminal() && io::stdin().is_terminal();
     let usual = if is_person { Verbosity::Warn } else { Verbosity::Info };
     let logs = logs::start(arguments.shared.log.unwrap_or(usual), arguments.shared.log_format, Some(&state));
@@ -150,7 +150,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         }
         let several = Arc::new(Several::start(Arc::clone(&parts), OnWorkers(workers.handle().clone())));
         hub::recover(&parts);
-        // Before sessions can come: a hub that cannot serve what it was told to serve does not start.
+        // This comes before any session: a hub that cannot serve everything that it was told to serve does not start.
         let token_file = http.as_ref().and_then(|http| http.token_file(&state));
         let http = match http {
             Some(http) => Some(http.serve(&parts, &several, &state).await?),
@@ -192,7 +192,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
     }
 }
 
-/// Returns what a person at the terminal is told when the hub serves.
+/// Returns the lines for a person at the terminal, once the hub serves.
 fn greeting(url: Option<&str>, token_file: Option<&Path>) -> Vec<String> {
     let mut lines = match url {
         Some(url) => vec![format!("MCP over HTTP at {url}"), "Set up a client:  holdfast setup NAME --http".to_owned()],
@@ -214,7 +214,8 @@ fn fail(says: &str) -> ExitCode {
     Exit::Failed.into()
 }
 
-/// Makes this process the hub. `None` if another process is. A process that looks whether a hub runs holds the lock for a moment.
+/// Makes this process the hub. `None` if another process is. A process that only looks whether a hub runs holds the
+/// lock for a moment, so this tries again.
 fn elect(folder: &HubFolder) -> io::Result<Option<Elected>> {
     several_times(|| folder.elect())
 }
@@ -229,8 +230,8 @@ fn several_times<T>(take: impl Fn() -> io::Result<Option<T>>) -> io::Result<Opti
     take()
 }
 
-/// Makes this process, which is to serve HTTP, the hub in place of one that a session started. Its sessions come to this one. Also
-/// returns what keeps them from starting another one meanwhile.
+/// Makes this process the hub in place of a hub that a session started, because this one is to serve HTTP. The sessions
+/// of the other hub come to this one. Also returns the lock that keeps them from starting another hub meanwhile.
 ///
 /// # Errors
 /// Why the other hub stays, with the fix.
@@ -250,14 +251,14 @@ fn take_over(folder: &HubFolder, http: &HttpSettings) -> Result<(Elected, File),
     let cannot =
         |why: &dyn std::fmt::Display| format!("the running hub (pid {pid}) does not make way: {why}; end that process");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(&error))?;
-    // The other one need not end for what cannot be served.
+    // The other hub need not end for settings that cannot be served.
     runtime.block_on(http.check())?;
     let starting = several_times(|| folder.begin_start()).map_err(|error| cannot(&error))?;
     let starting = starting.ok_or_else(|| cannot(&"a session starts one at this moment"))?;
     output::complain(&format!("holdfast: takes over from the hub that a session started (pid {pid})"));
     let name = uuid::Builder::from_random_bytes(RealHost.random()).into_uuid().simple().to_string();
     runtime.block_on(hub::ask_to_retire(&folder.socket(), name)).map_err(|error| cannot(&error))?;
-    // It first lets the calls end that it sent.
+    // The other hub first lets the calls end that it sent.
     let patience = RealHost.now() + RUNNING_MAX + DRAIN_MAX;
     loop {
         match folder.elect() {

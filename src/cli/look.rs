@@ -1,4 +1,5 @@
-//! What `status` and `doctor` learn about an editor without greeting it: the survey, and which process listens on each port.
+//! What `status` and `doctor` learn about an editor without a greeting: the survey, and the process that listens on
+//! each port.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;

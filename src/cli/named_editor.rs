@@ -10,8 +10,8 @@ use crate::platform::host::RealHost;
 use crate::protocol::text::nearest;
 use crate::storage::{catalogue_file, instance_record};
 
-/// Returns the project of the editor with this name, among those of running gateways and of earlier sessions. An editor is named by
-/// its project's folder, with as many folders above it as it takes to tell it from the others.
+/// Returns the project of the editor with this name, among those of running gateways and of earlier sessions. The name
+/// of an editor is its project's folder, with as many folders above it as are needed to tell it from the others.
 pub fn project_of(name: &str, state_dir: Option<&Path>) -> Result<PathBuf, String> {
     let Some(state) = state_dir else {
         return Err("--editor finds no editor, as there is no state folder; name the project with --project".to_owned());

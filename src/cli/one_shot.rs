@@ -1,7 +1,7 @@
 //! A gateway for one command: the same gateway that `serve` runs, in this process, with a small MCP client on its pipes.
 //!
-//! So there is only one way to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, the
-//! source of the tool list) is read from the gateway's own records, never from the text of an answer.
+//! So there is only one way to Unity, with one set of promises. Facts that a client cannot see (verdicts, the source of
+//! the tool list) are read from the gateway's own records, never from the text of an answer.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl OneShot {
                 let Line::Whole(bytes) = line else { return Err(self.gone()) };
                 match jsonrpc::parse(&bytes) {
                     Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => {
-                        // A gateway that was told to end answers what is open with an error.
+                        // A gateway that was told to end answers the open requests with an error.
                         if outcome.is_err() && self.gone() == GatewayGone::Interrupted {
                             return Err(GatewayGone::Interrupted);
                         }
@@ -200,7 +200,7 @@ where
 }
 
 pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> ExitCode {
-    // What a command does is seen at once. Its log would push out those of sessions.
+    // A user sees at once what a command does. Its log would push out the logs of sessions.
     let logs = logs::start(arguments.verbosity(true), arguments.shared.log_format, None);
     log_panics();
     let runtime = match runtime() {

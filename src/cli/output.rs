@@ -1,4 +1,5 @@
-//! The only place that prints to stdout for people. During `serve` nothing here prints to stdout, which is for MCP alone then.
+//! The only place that prints to stdout for people. During `serve` nothing here prints to stdout, because stdout is
+//! then only for MCP.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -13,8 +14,8 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error, nor is a terminal that is gone: nobody
-/// is there who wanted more.
+/// Keeps the error of a failed write. A pipe that its reader closed (`| head`) is not an error, and neither is a
+/// terminal that is gone: nobody wanted more.
 fn written(done: io::Result<()>) {
     let Err(error) = done else { return };
     CLOSED.store(true, Ordering::Relaxed);
@@ -52,12 +53,14 @@ pub fn line(text: &str) {
     bytes(format!("{text}\n").as_bytes());
 }
 
-/// Prints a line of JSON. What could steer a terminal is escaped as JSON allows it, so that the value stays the same.
+/// Prints a line of JSON. Characters that could steer a terminal are escaped in JSON's way, so that the value stays the
+/// same.
 pub fn json(text: &str) {
     line(&unsteering(text));
 }
 
-/// Escapes the characters of a JSON text that are not printable. Between the tokens of a text on one line there are none.
+/// Escapes the characters of a JSON text that are not printable. Between the tokens of a one-line text there are no
+/// such characters.
 fn unsteering(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -147,21 +150,22 @@ pub fn columns() -> usize {
     seen.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
-/// Prints a text behind a head. On a terminal, the text is wrapped, its later lines begin where the first one does, and the user's
-/// home is written as `~`. Programs and pagers get whole lines.
+/// Prints a text after a head. On a terminal, the text is wrapped, its further lines begin in the column of the first,
+/// and the user's home is written as `~`. Programs and pagers get whole lines.
 pub fn hung(head: &str, text: &str) {
     match io::stdout().is_terminal().then(columns) {
         None => line(&format!("{head}{text}")),
         Some(columns) => {
             let start = shown(head);
-            // On a narrow terminal the text would be squeezed behind a long head.
+            // On a narrow terminal, little room would be left for the text after a long head.
             let hang = start.min(columns / 3);
             line(&format!("{head}{}", flowed(&homely(text), start, hang, columns)));
         }
     }
 }
 
-/// Writes the user's home in paths as `~`, as people do. A quoted path stays: a shell would take `~` in it literally.
+/// Writes the user's home in paths as `~`, as people do. A quoted path stays, because a shell would take its `~`
+/// literally.
 fn homely(text: &str) -> String {
     let home =
         std::env::var("HOME").ok().filter(|home| home.len() > 1).map(|home| home.trim_end_matches('/').to_owned());
@@ -233,7 +237,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         assert!(shown.contains("é 😀") && shown.contains("\\udb40\\udc01"), "{shown}");
         assert!(!shown.chars().any(|letter| letter.is_control() || "\u{202e}\u{e0001}".contains(letter)), "{shown}");
-        // A line of a log that somebody planted need not be JSON.
+        // Somebody may have planted the log, and its lines need not be JSON.
         assert_eq!(unsteering("{\"cut\u{1b}"), "{\"cut\\u001b");
     }
 

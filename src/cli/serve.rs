@@ -132,7 +132,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     }
 }
 
-/// What a gateway with links of its own serves beside its client.
+/// The services that a gateway with its own links offers beside its client.
 struct Services {
     record: RunRecord,
     exporter: Exporter,
@@ -147,7 +147,7 @@ impl Services {
     }
 }
 
-/// Starts what a gateway with links of its own serves beside its client, as soon as it has them.
+/// Starts these services as soon as the gateway has its own links.
 async fn serve_others(parts: Arc<Parts>, hub: Option<Arc<HubSeat>>, services: Arc<Mutex<Option<Services>>>) {
     if let Some(hub) = hub {
         let _ = hub.embeds.subscribe().wait_for(|embeds| *embeds).await;
@@ -157,8 +157,9 @@ async fn serve_others(parts: Arc<Parts>, hub: Option<Arc<HubSeat>>, services: Ar
     *enter(&services) = Some(Services { record, exporter, companions });
 }
 
-/// Keeps records of sent calls from here on, under the session's name. Without them, calls are made all the same, and the problem is
-/// told. While a hub has the session's links, they are empty, and their lock shows that the session lives.
+/// Keeps records of sent calls from here on, under the session's name. If that fails, calls are made without records,
+/// and the problem is told. While a hub has the session's links, the records are empty, and their lock shows that the
+/// session lives.
 fn keep_records(parts: &Parts, name: &str) {
     let Some(state) = &parts.env.config.state_dir else { return };
     let created = match filesystem::unreliable_locks(state) {
@@ -173,7 +174,8 @@ fn keep_records(parts: &Parts, name: &str) {
             parts.env.health.spawn("records", async move {
                 loop {
                     tokio::time::sleep(OWN_RECORDS_TIDIED_EVERY).await;
-                    // What an earlier gateway left is kept as long as in its own file: nobody brings these requests again.
+                    // Records of an earlier gateway are kept here as long as in that gateway's file: nobody brings
+                    // these requests again.
                     file.tidy(OWN_RECORDS_TIDIED_EVERY, LEFT_CALLS_MAX_AGE);
                 }
             });
@@ -358,8 +360,8 @@ async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     }
 }
 
-/// Whether the parent process has ended. Not done on the worker: where the system must list all processes for this, it takes
-/// milliseconds.
+/// Whether the parent process has ended. This does not run on the worker: on a system that must list all processes for
+/// it, it takes milliseconds.
 async fn has_ended(parent: &Arc<Parent>) -> bool {
     let parent = Arc::clone(parent);
     tokio::task::spawn_blocking(move || parent.has_ended()).await.unwrap_or(false)

@@ -69,7 +69,7 @@ pub(super) struct Status {
 }
 
 struct Hub {
-    /// What it says of itself, if that can be read.
+    /// What the hub says of itself, if its file can be read.
     info: Option<HubInfo>,
     age: Option<Duration>,
 }
@@ -125,8 +125,8 @@ impl Status {
     }
 }
 
-/// Whether a gateway is connected to the editor that was asked for: the editor of this project, or on this port; or any editor if
-/// neither project nor port is known.
+/// Whether a gateway is connected to the editor in question: the editor of this project, or the editor on this port. If
+/// neither is known, any editor counts.
 fn serves(record: &Value, look: &Look) -> bool {
     let Ok(view::Status { editor, project, .. }) = view::Status::deserialize(record) else { return false };
     let same_port = look.ports.iter().any(|here| here.standing.callable() && Some(here.port) == editor.port);
@@ -234,7 +234,7 @@ fn print_here(look: &Look) {
                     (true, false) => "none that holdfast supports".to_owned(),
                 },
             );
-            // What an editor that has ended was doing last is no news.
+            // The last activity of an editor that has ended is no news.
             let activity = survey.facts.activity.filter(|_| look.editor != Some(Liveness::Dead));
             let doing = activity.map(|activity| format!(", {}", <&str>::from(activity)));
             let (words, tone) = match (survey.facts.editor_pid, look.editor) {
@@ -265,7 +265,7 @@ fn print_here(look: &Look) {
     }
 }
 
-/// Opens the page of a gateway, prints its address, and says so if there is none or no browser starts.
+/// Opens the page of a gateway and prints its address. If there is no page, or no browser starts, it prints that.
 fn open_page(gateways: &[Value], project: Option<&Path>) -> Exit {
     let Some(page) = page(gateways, project) else {
         output::complain(if gateways.is_empty() {
@@ -279,7 +279,7 @@ fn open_page(gateways: &[Value], project: Option<&Path>) -> Exit {
     output::line(page);
     match open::that_detached_with_timeout(page, BROWSER_START_MAX) {
         Ok(()) => Exit::Ok,
-        // Of a program that failed only its exit code is known, which says nothing.
+        // Only the exit code of the failed program is known, and it says nothing.
         Err(_) => {
             output::complain(
                 "holdfast status: no browser could be started. Open the address yourself, on this machine.",

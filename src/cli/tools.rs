@@ -57,7 +57,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     {
         output::complain(&unknown_client(name));
     }
-    // The word of a client stands for a name that the client gives itself.
+    // The user's word for a client stands for a name that the client gives itself.
     let name = arguments.client.as_deref().map(|name| labelled(name).and_then(a_name_of).unwrap_or(name).to_owned());
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
@@ -105,7 +105,7 @@ const DESCRIPTION_MIN_COLUMNS: usize = 28;
 
 const FOR_CLIENT: &str = "changed for the client";
 
-/// What the gateway knew after it had answered.
+/// The gateway's knowledge after it had answered.
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
@@ -117,7 +117,7 @@ struct Seen {
     has_rules: bool,
     /// Why the list is not the editor's live list; `None` if it is.
     why_not_live: Option<&'static str>,
-    /// What helps, if it is not enough to open Unity.
+    /// Advice, if it is not enough to open Unity.
     helps: Option<String>,
     /// The traits of the client for which the list is shown, if one was named.
     client: Option<ClientTraits>,
@@ -233,7 +233,7 @@ impl Seen {
         let rows = ours.iter().map(|tool| (tool.name, &*tool.description));
         let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
         let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
-        // Where there is no room beside the names, descriptions stand below them.
+        // Without room beside the names, the descriptions stand below them.
         let is_narrow = output::columns() < width + DESCRIPTION_MIN_COLUMNS;
         for (name, description) in rows {
             let description = first_sentence(description);

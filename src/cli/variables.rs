@@ -1,4 +1,4 @@
-//! What the environment says: the user's folders, the state folder, and addresses that only a variable names.
+//! The settings in the environment: the user's folders, the state folder, and addresses that only a variable names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(super) fn logger_address(url: &str) -> Result<SocketAddr, String> {
     let address = rest.and_then(|authority| {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok().filter(|port| *port > 0)?),
-            // No port is given: the default port of http.
+            // Without a port, the default port of http is used.
             _ => (authority, 80),
         };
         let ip = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -44,7 +44,7 @@ pub(super) fn is_this_machine(host: &str) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Returns what a variable is set to; `None` if it is not set, or set to nothing.
+/// Returns the value of a variable; `None` if it is not set, or is empty.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -71,7 +71,7 @@ pub(super) fn places(system: System, variable: impl Fn(&str) -> Option<String>) 
 /// Returns the state folder. It comes from variables that clients pass on even when they clear the environment. Not every client
 /// passes on LOCALAPPDATA.
 pub(super) fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    // A relative one would be another folder wherever the program is started.
+    // A relative folder would be another one for each working directory.
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
     let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
     match system {

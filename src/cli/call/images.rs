@@ -18,7 +18,7 @@ pub(super) struct Images<'a> {
     all_written: bool,
 }
 
-/// Returns why nothing can be written there, before anything is called.
+/// Returns why nothing can be written to this place. Called before the tool is called.
 pub(super) fn no_place(out: &Path) -> Option<String> {
     let folder =
         if is_folder(out) { out } else { out.parent().filter(|folder| *folder != "").unwrap_or(Path::new(".")) };
@@ -63,7 +63,7 @@ impl<'a> Images<'a> {
         true
     }
 
-    /// Whether something was written and nothing is missing. Says so if there was nothing to write.
+    /// Whether something was written and nothing is missing. Prints it if there was nothing to write.
     pub(super) fn told(&self) -> bool {
         if self.count == 0 {
             output::complain(&format!(

@@ -152,7 +152,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
-    // How the call ended, as the session was told. An unknown tool and a gateway tool leave nothing.
+    // The verdict that the session was told. An unknown tool and a gateway tool leave none.
     let record = one_shot.parts.client.last_call();
     let is_kept = one_shot.parts.links.hub().is_some();
     let (verdict, refused_there) = record.unzip();
@@ -249,7 +249,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
         Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,
         Some(Verdict::Ok) | None if unwritten => Exit::Output,
         Some(verdict) => exit_of(verdict),
-        // A gateway tool: the ledger has no verdict of it.
+        // This is a gateway tool: the ledger has no verdict for it.
         None if is_error => Exit::Failed,
         None => Exit::Ok,
     }
@@ -272,7 +272,7 @@ fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
     }
     output::complain(&format!("holdfast call: {}.", error.message.trim_end_matches('.')));
     match error.code {
-        // JSON-RPC's codes for a mistake of the caller.
+        // These are JSON-RPC's codes for a mistake of the caller.
         -32602..=-32600 => Exit::Usage,
         _ => Exit::Internal,
     }

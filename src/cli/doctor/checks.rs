@@ -47,7 +47,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(in_file.into_iter().map(|complaint| Finding::of_sentence("settings", complaint)));
     // If no project was found, the problems of its files say nothing more: `project` has reported the missing project.
     let problems: Vec<&String> = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some()).collect();
-    // A package that is not supported and the missing one that is are one problem, which `unity_package` reports.
+    // An unsupported package and a missing supported one are one problem, and `unity_package` reports it.
     let (unspoken, problems): (Vec<_>, Vec<_>) =
         problems.into_iter().partition(|problem| unspoken_in(problem).is_some());
     let unspoken: Vec<&Unspoken> = unspoken.into_iter().filter_map(|problem| unspoken_in(problem)).collect();
@@ -59,7 +59,8 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(editor(&look));
     findings.extend(locks(&look));
     let state = state(config, &look);
-    // Without a project or a package no editor can be found. That follows, so it is no problem of its own.
+    // Without a project or a package no editor can be found. This follows from the other problem, and is no problem of
+    // its own.
     let follows = findings.iter().any(|one| one.level == Level::Problem && matches!(one.about, "project" | "package"));
     let (connection, live) = connection(config, &look, follows).await;
     findings.extend(connection);
@@ -117,7 +118,7 @@ fn project(config: &Config, look: &Look) -> Finding {
     }
 }
 
-/// What variables do of which the help of a flag does not say enough.
+/// The effects of variables, where the help of a flag does not say enough.
 const VARIABLES: [(&str, &str); 11] = [
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
@@ -253,7 +254,7 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     let rules = config.policy.lines(None).into_iter().chain(look.survey.rules.policy.lines(None));
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
     findings.extend(config.audit.as_ref().map(|path| {
-        // A file that is not there is not made: this command changes nothing.
+        // A file that does not exist is not created: this command changes nothing.
         match if path.exists() { RealHost.append_line(path, "") } else { has_folder(path) } {
             Ok(()) => unguarded(System::HERE, &profile_folders(), "audit", path)
                 .unwrap_or_else(|| Finding::ok("audit", format!("calls are recorded in {}", path.display()))),

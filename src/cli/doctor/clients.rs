@@ -15,14 +15,15 @@ use crate::protocol::mcp::clients::{a_name_of, labelled};
 use crate::protocol::text::clean;
 use crate::storage::hub_folder::{HubFolder, HubInfo, place_of};
 
-/// Returns a finding for each client that has an entry, one for all that are installed and have none, one for each entry of an old
-/// server, and one for each client that shows fewer tools than holdfast lists. `listed`: the tools that holdfast lists, if known.
+/// Returns the findings about clients: one for each client that has an entry, one for all installed clients without an
+/// entry, one for each entry of an old server, and one for each client that shows fewer tools than holdfast lists.
+/// `listed`: the tools that holdfast lists, if known.
 pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&Listed<'_>>) -> Vec<Finding> {
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
     let has_entry = |standing: &Standing| !matches!(standing.state, State::NotConfigured);
-    // Who has an entry in the project's file needs none in the user's.
+    // A client with an entry in the project's file needs none in the user's.
     let in_project = |one: &Standing| own.iter().any(|other| other.client.name == one.client.name && has_entry(other));
     let bare = |standing: &&Standing| !has_entry(standing) && standing.sign.is_some() && !in_project(standing);
     let of_project = own.iter().filter(|standing| has_entry(standing));
@@ -53,7 +54,7 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
     findings
 }
 
-/// Returns the finding about the clients that are here and have no entry. `served`: another client starts this program.
+/// Returns the finding about the installed clients that have no entry. `served`: another client starts this program.
 fn without_entry(bare: &[&Standing], served: bool) -> Option<Finding> {
     let titles: Vec<&str> = bare.iter().map(|standing| title(standing.client)).collect();
     let here = match titles.as_slice() {
@@ -61,7 +62,7 @@ fn without_entry(bare: &[&Standing], served: bool) -> Option<Finding> {
         [one] => format!("{one} is here and has no entry \"holdfast\""),
         many => format!("{} are here and have no entry \"holdfast\"", many.join(", ")),
     };
-    // Whoever has set up one client may not want the others.
+    // A user who has set up one client may not want the others.
     if served {
         let says = format!("{here} (`holdfast setup NAME` adds one)");
         return (!here.is_empty()).then(|| Finding::note("client", says));
@@ -108,7 +109,7 @@ fn of_client(standing: &Standing, hub: Option<&HubInfo>) -> Finding {
     }
 }
 
-/// Returns the address of a URL of this machine; `None` if it is of another one.
+/// Returns the address in a URL of this machine; `None` if the URL leads to another machine.
 fn at_this_machine(url: &str) -> Option<SocketAddr> {
     let (ip, port) = place_of(url)?;
     Some(SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), port)).filter(|address| address.ip().is_loopback())

@@ -1,5 +1,5 @@
-//! Which tools of the editor's list clients see, according to the rules, and which rules match none. If the editor cannot tell its
-//! list, the one on disk is used.
+//! Which tools of the editor's list clients see under the rules, and which rules match no tool. If the editor cannot
+//! give its list, the list on disk is used.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Makes it of the live list, or else of the catalogue of this project on disk; `None` if there is neither.
+    /// Makes the value from the live list, or from this project's catalogue on disk; `None` if there is neither.
     pub(super) fn new(config: &'a Config, look: &'a Look, live: Option<ToolList>) -> Option<Self> {
         let project = look.survey.project.as_deref()?;
         let on_disk = || {
@@ -38,7 +38,7 @@ impl<'a> Listed<'a> {
         Some(Self { catalogue, tools, policies: [&config.policy, &look.survey.rules.policy], project })
     }
 
-    /// The rules that match none of the tools, as they hold for a client without a name.
+    /// Returns the rules that match no tool. They are judged for a client without a name.
     pub(super) fn idle_rules(&self) -> Vec<Idle> {
         let asker = Asker { client: "", project: Some(self.project) };
         let facts = self.catalogue.facts_of(&self.tools);
@@ -71,7 +71,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What the finding about hidden tools, and that about rules without tools, are about. They are shown although nothing need be done.
+/// The subject of the findings about hidden tools and about rules without tools. These findings are shown although
+/// nothing needs to be done.
 pub(super) const HIDDEN: &str = "hidden";
 pub(super) const RULES: &str = "rules";
 

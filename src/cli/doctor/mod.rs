@@ -100,10 +100,11 @@ fn next(findings: &[Finding]) -> Option<&Finding> {
     first(Level::Problem).or_else(|| first(Level::Note))
 }
 
-/// Prints what there is to do as one list under its count, then what is worth knowing, what is fine in one line, and the next step.
+/// Prints the things to do as one list under their count, then the notes, then one line about all that is fine, and the
+/// next step.
 fn print(findings: &[Finding], problems: usize, verbose: bool) {
     let (mut to_do, rest): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(|finding| finding.fix.is_some());
-    // The next step is the first of the list.
+    // The first entry of the list is the next step.
     to_do.sort_by_key(|finding| finding.level != Level::Problem);
     output::line(&match (problems, to_do.len()) {
         (_, 0) => toned("No problem found.", Tone::Good),
@@ -139,10 +140,10 @@ fn print(findings: &[Finding], problems: usize, verbose: bool) {
         output::line("");
         output::hung("", &format!("{fine}`holdfast doctor -v` shows all that was looked at."));
     }
-    // With one fix alone there is nothing to choose.
+    // If there is only one fix, there is nothing to choose.
     if let [next, _, ..] = to_do.as_slice() {
         let fix = next.fix.as_deref().unwrap_or_default();
-        // Behind a command, the fix says more about it or what else could be done. That is said above.
+        // After a command, the fix may explain it or offer another way. That part was printed above.
         let step = fix.split_once("; ").filter(|(step, _)| step.starts_with("holdfast ")).map_or(fix, |(step, _)| step);
         output::hung(&toned("Next: ", Tone::Plain), step);
     }

@@ -1,4 +1,4 @@
-//! What `holdfast doctor` says of the state folder, and of what is in it.
+//! The findings of `holdfast doctor` about the state folder and its content.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(super) fn state(config: &Config, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// Returns what is known of the hub; `None` if none runs and nothing speaks against one.
+/// Returns the finding about the hub; `None` if no hub runs and nothing keeps one from running.
 fn hub(state: &Path) -> Option<Finding> {
     if let Some(why) = filesystem::unreliable_locks(state) {
         let says = format!(
@@ -75,8 +75,8 @@ fn hub(state: &Path) -> Option<Finding> {
     ))
 }
 
-/// Returns a warning about a file outside the user's profile on Windows, such as in `C:\temp`. There a file is as private as its
-/// folder, and usually every user of the machine may read it. holdfast changes no access lists.
+/// Returns a warning about a file outside the user's profile on Windows, such as in `C:\temp`. A file there is as
+/// private as its folder, and usually every user of the machine may read it. holdfast changes no access lists.
 pub(super) fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Path) -> Option<Finding> {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     let inside = profile.iter().any(|folder| plain(path).starts_with(plain(folder)));
@@ -97,7 +97,7 @@ fn writable(folder: &Path) -> Finding {
     if !folder.exists()
         && let Ok(()) = has_folder(folder)
     {
-        // It is not made for this question.
+        // The folder is not created just to answer this question.
         let lacks_room = filesystem::free_bytes(folder).is_some_and(|free| free < STATE_PROBE_BYTES as u64);
         return match lacks_room {
             true => no_room(folder, &io::ErrorKind::StorageFull.into()),
@@ -105,7 +105,7 @@ fn writable(folder: &Path) -> Finding {
         };
     }
     let probe = folder.join(format!("doctor-{}", std::process::id()));
-    // An empty file can be made on a full disk too.
+    // A full disk may still take an empty file.
     match RealHost.write(&probe, &vec![0; STATE_PROBE_BYTES]).and_then(|()| RealHost.remove(&probe)) {
         Ok(()) => Finding::ok("state", format!("{} can be written", folder.display())),
         Err(error) if is_full(&error) => no_room(folder, &error),
@@ -130,7 +130,7 @@ fn no_room(folder: &Path, error: &io::Error) -> Finding {
     )
 }
 
-/// Whether a write failed for want of room: on the disk, or within a limit that is set for this user or process.
+/// Whether a write failed for lack of room: on the disk, or within a limit that is set for this user or process.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
@@ -166,7 +166,7 @@ fn gateway(told: &Told) -> Finding {
     Finding::note("gateway", format!("pid {pid} runs for {client}: {state}{}", project.unwrap_or_default()))
 }
 
-/// Whether a file can be made at this path, as far as that is known without making it.
+/// Whether a file can be created at this path, as far as can be known without creating it.
 pub(super) fn has_folder(path: &Path) -> io::Result<()> {
     let nearest = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("."));
     let meta = nearest.metadata()?;

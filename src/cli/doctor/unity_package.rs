@@ -10,13 +10,13 @@ use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
 
 const ABOUT: &str = "package";
 
-/// Returns the finding about our package. `another`: the project has another package that holdfast supports. `unspoken`: those that
-/// it has and that holdfast does not support.
+/// Returns the finding about our package. `another`: the project has another package that holdfast supports.
+/// `unspoken`: the project's packages that holdfast does not support.
 pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
-        // The package is brought by something else than this program, for example by a registry.
+        // Something other than this program brings the package, for example a registry.
         State::Absent if standing.is_brought() => Finding::note(ABOUT, standing.says()).fix(fix),
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
         // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
@@ -54,7 +54,7 @@ pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> F
     }
 }
 
-/// Returns the package that holdfast does not support, if that is what this problem of a project is about.
+/// Returns the unsupported package that this problem of a project is about; `None` if it is about something else.
 pub fn unspoken_in(problem: &str) -> Option<&'static Unspoken> {
     UNSPOKEN.iter().find(|package| problem == package.says())
 }

@@ -174,7 +174,7 @@ mod tests {
         let (level, says, _) = told(&[KERNEL], "/home/me/Castle").unwrap();
         assert!(level == Level::Note && says.contains("holdfast.exe"), "{says}");
 
-        // The Windows program cannot read these files of Linux.
+        // The Windows program cannot read these Linux files.
         let (level, says, _) = told(&[], r"\\wsl.localhost\Ubuntu\home\me\Castle").unwrap();
         assert!(
             level == Level::Note

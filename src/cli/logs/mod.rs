@@ -152,7 +152,7 @@ fn show(arguments: &LogsArgs, state: &Path, Chosen { log, projects, others }: &C
     lines.iter().skip(lines.len().saturating_sub(arguments.lines)).for_each(print);
     let mut presence = Presence::default();
     while arguments.follow && !output::closed() && !stdio::stdout_hung_up() {
-        // Asked before the lines are read: what is written until the end is among them.
+        // This is asked before the lines are read, so that lines from just before the end are among them.
         let over = presence.has_ended(instance_record::is_kept(state, pid), RealHost.liveness(pid), Instant::now());
         reader.more().iter().for_each(print);
         if over {
@@ -163,8 +163,8 @@ fn show(arguments: &LogsArgs, state: &Path, Chosen { log, projects, others }: &C
     }
 }
 
-/// What is known of a gateway that may end. A process of another container cannot be seen, but the lock of its record can. And another
-/// process may have the pid by now, but not the record.
+/// What is known of a gateway that may end. A process in another container cannot be seen, but the lock of its record
+/// can be. And another process may have the pid by now, but not the record.
 #[derive(Debug, Default)]
 struct Presence {
     had_record: bool,
@@ -172,14 +172,14 @@ struct Presence {
 }
 
 impl Presence {
-    /// Whether the gateway has ended, if this is known of its record and of its process now.
+    /// Whether the gateway has ended, judging by its record and its process now.
     fn has_ended(&mut self, record: Option<bool>, process: Liveness, now: Instant) -> bool {
         if record == Some(true) {
             (self.had_record, self.gone_since) = (true, None);
             return false;
         }
         let gone = now.saturating_duration_since(*self.gone_since.get_or_insert(now));
-        // Between the end of its record and its own end, a gateway still logs.
+        // A gateway still logs after its record has ended and before the process ends.
         process == Liveness::Dead || self.had_record && record == Some(false) && gone >= LOG_END_MAX
     }
 }

@@ -1,4 +1,4 @@
-//! A line of the log for people: the time, the level, the event, and what else is known of it.
+//! A line of the log for people: the time, the level, the event, and its other members.
 
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ fn moment(time: &str) -> String {
     }
 }
 
-/// Returns a text with escapes for what is not printable. Quotes and backslashes are.
+/// Returns a text with escapes for characters that are not printable. Quotes and backslashes are printable.
 fn plain(text: &str) -> String {
     const PRINTABLE: [char; 3] = ['"', '\'', '\\'];
     let mut out = String::with_capacity(text.len());
@@ -53,7 +53,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Returns a value that ends where the next one begins: in quotes if it would not otherwise.
+/// Returns a value whose end can be seen. It is put in quotes if the end could not be seen otherwise.
 fn quoted(text: &str) -> String {
     let is_word = !text.is_empty() && !text.contains([' ', '"', '=']);
     if is_word && plain(text) == text { text.to_owned() } else { format!("{text:?}") }

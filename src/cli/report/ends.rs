@@ -11,14 +11,15 @@ use crate::platform::host::open_without_following;
 use crate::protocol::text::clean;
 use crate::storage::log_files;
 
-/// The ends of logs, and the projects that all logs name: also in lines that are cut off, and in logs that are left out.
+/// The ends of logs, and the projects that all logs name. Lines that are cut off and logs that are left out count too.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     pub(super) logs: Vec<(String, Vec<String>)>,
     pub(super) projects: Vec<String>,
 }
 
-/// Reads the ends of the logs of those gateways that started last, the ones of this project first; and of the hub's own file.
+/// Reads the ends of the logs of the gateways that started last, those of this project first, and the end of the hub's
+/// own file.
 pub(super) fn read(state: &Path, project: Option<&Path>) -> Ends {
     let project = project.map(|project| clean(&project.to_string_lossy()));
     let mut projects = Vec::new();
@@ -41,7 +42,8 @@ pub(super) fn read(state: &Path, project: Option<&Path>) -> Ends {
     Ends { logs, projects }
 }
 
-/// Returns the projects that a line names in holdfast's own texts: as `--project PATH`, or as the name after `--editor` that was not found.
+/// Returns the projects that a line names in holdfast's own texts: in `--project PATH`, or after `--editor` as a name
+/// that was not found.
 fn proposed(line: &str) -> Vec<String> {
     const PROJECT: &str = "--project ";
     const EDITOR: &str = "--editor ";
@@ -84,7 +86,7 @@ fn end_of_file(path: &Path) -> io::Result<Vec<String>> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let max = REPORT_LOG_MAX_BYTES as u64;
-    // One byte more: it shows whether the first line is whole.
+    // One byte more is read: it shows whether the first line is whole.
     let from = meta.len().saturating_sub(max + 1);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();

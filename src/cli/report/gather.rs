@@ -1,4 +1,4 @@
-//! Collects what a report consists of, with nothing replaced yet.
+//! Collects the content of a report. Nothing is replaced here yet.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,12 +29,12 @@ pub(super) struct Material {
     pub(super) status: Value,
     pub(super) settings: Value,
     pub(super) logs: Vec<(String, Vec<String>)>,
-    /// The metrics of each gateway that serves them, and of the one that ended last.
+    /// The metrics of each gateway that serves metrics, and of the gateway that ended last.
     pub(super) metrics: Vec<(String, String)>,
     pub(super) redactor: Redactor,
 }
 
-/// Collects all of it. What cannot be read is left out.
+/// Collects everything. Parts that cannot be read are left out.
 pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     let status = Status::now(config).await.as_json();
     let doctor = doctor::examined(config, complaints).await;
@@ -55,7 +55,7 @@ pub(super) async fn gather(config: &Config, complaints: &[String]) -> Material {
     projects.extend(config.project.as_deref().map(display));
     projects.extend(ends.projects);
     projects.extend(chosen);
-    // Also if there is no such project or editor.
+    // They are named even if there is no such project or editor.
     projects.extend(["HOLDFAST_PROJECT", "HOLDFAST_EDITOR"].into_iter().filter_map(variable));
     projects.iter().for_each(|project| redactor.project(project));
     metrics.iter().flat_map(|(_, text)| labelled(text)).for_each(|label| redactor.project(label));
@@ -108,7 +108,8 @@ fn settings(config: &Config, project: Option<&Path>) -> Value {
     })
 }
 
-/// Returns the names of the sections `[projects.NAME]`, and writes each into its section: the names of members are not replaced.
+/// Returns the names of the sections `[projects.NAME]`. Each name is moved into its section, because the names of
+/// members are not replaced.
 fn take_project_names(settings: &mut Value) -> Vec<String> {
     let Some(projects) = settings.pointer_mut("/user/settings/projects") else { return Vec::new() };
     let Value::Object(sections) = std::mem::take(projects) else { return Vec::new() };
@@ -149,7 +150,7 @@ async fn scraped(address: SocketAddr) -> Option<String> {
     head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
 }
 
-/// Returns the projects that metrics name. Those of a gateway that ended may be named nowhere else.
+/// Returns the projects that metrics name. The projects of an ended gateway may be named nowhere else.
 fn labelled(metrics: &str) -> impl Iterator<Item = &str> {
     let labels = metrics.split("project=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
     labels.filter(|label| *label != OTHER)
@@ -179,7 +180,7 @@ fn secrets(projects: &[String], redactor: &mut Redactor) {
     for (_, value) in std::env::vars().filter(|(name, _)| is_secret_name(name)) {
         redactor.secret(&value);
     }
-    // A file in which an editor names its process may also have what lets one in.
+    // A file in which an editor names its process may also hold its secret.
     let files = || dialect::ALL.iter().flat_map(|dialect| dialect.project_files()).filter(|file| file.names_process);
     for file in projects.iter().flat_map(|project| files().map(|file| Path::new(project).join(file.path))) {
         let Ok(bytes) = RealHost.read(&file, PROJECT_FILE_MAX_BYTES) else { continue };
@@ -208,7 +209,7 @@ pub(in crate::cli) fn of_this_machine(redactor: &mut Redactor) {
         if let Ok(real) = dunce::canonicalize(home) {
             redactor.path(&display(&real), "<home>");
         }
-        // A home that is the folder of the whole system names nobody.
+        // A home that is a folder of the whole system names nobody.
         if let Some(name) = home.file_name().filter(|_| home.parent().and_then(Path::parent).is_some()) {
             redactor.name(&name.to_string_lossy(), "<user>");
         }
@@ -218,14 +219,14 @@ pub(in crate::cli) fn of_this_machine(redactor: &mut Redactor) {
     }
     for host in ["HOSTNAME", "COMPUTERNAME"].into_iter().filter_map(variable).chain(host_name()) {
         redactor.name(&host, "<host>");
-        // A name of a network begins with that of the machine.
+        // A name in a network begins with the name of the machine.
         if let Some((short, _)) = host.split_once('.') {
             redactor.name(short, "<host>");
         }
     }
 }
 
-/// Adds who works here and where: the user, the home, the machine, and the folders that are in use.
+/// Adds the names of who works here and where: the user, the home, the machine, and the folders that are in use.
 fn people(config: &Config, redactor: &mut Redactor) {
     of_this_machine(redactor);
     if let Some(state) = &config.state_dir {
@@ -261,7 +262,7 @@ mod tests {
             let said = redactor.text(&format!("pid 7, open-{at}-sesame and deep-{at}-key"));
             assert_eq!(said, "pid 7, <secret> and <secret>", "{file}");
         }
-        // The bridge of our own package is among them.
+        // The instance file of our own package is among these files.
         let own = dialect::OWN.iter().flat_map(|dialect| dialect.project_files());
         assert!(own.filter(|file| file.names_process).any(|file| file.path.contains("Holdfast")));
     }

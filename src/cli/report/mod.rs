@@ -1,4 +1,4 @@
-//! `holdfast report`: collects what a report of a bug needs in one archive, without what tells who somebody is.
+//! `holdfast report`: collects the content of a bug report in one archive, without the names and secrets of its author.
 
 mod ends;
 mod gather;
@@ -96,7 +96,7 @@ fn write(out: Option<PathBuf>, files: &[(String, Vec<u8>)], placeholders: &[Stri
     Exit::Ok
 }
 
-/// Writes an archive of these files, and says what is in it. `command`: which command says it.
+/// Writes an archive of these files, and prints what is in it. `command`: the command that prints it.
 pub(in crate::cli) fn write_archive(command: &str, path: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Exit> {
     let bytes = zipped(files).map_err(|error| {
         output::complain(&format!("{command}: the archive could not be made ({error}); please report this"));
@@ -119,7 +119,7 @@ pub(in crate::cli) fn write_archive(command: &str, path: &Path, files: &[(String
     Ok(())
 }
 
-/// How hard the files are compressed: from here on more takes much longer and saves little.
+/// The level of compression: a higher one takes much longer and saves little.
 const LEVEL: u8 = 6;
 
 /// Returns a zip archive of these files, each with its name.

@@ -1,8 +1,8 @@
-//! Takes out of a report what tells who somebody is or lets somebody in: home, user, host, projects, and secrets that are known. Each is
-//! replaced by a placeholder, everywhere by the same one, so that the report can still be understood.
+//! Replaces private texts in a report: home, user, host, projects, and known secrets. Each text gets the same
+//! placeholder everywhere, so that the report can still be understood.
 //!
-//! One pass over a text finds all of them, in every way in which they are written: with any case, with `/` or with a backslash that JSON may
-//! have doubled, and with `%20` and its like.
+//! One pass over a text finds all of them in every spelling: in any case of letters, with `/` or a backslash (which
+//! JSON may have doubled), and with `%20` and the like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,9 +13,9 @@ use crate::telemetry::metrics::project_label;
 
 const SECRET: &str = "<secret>";
 const USER: &str = "<user>";
-/// The shortest secret that is searched for: shorter ones are words such as `true`.
+/// The shortest secret that is searched for. Shorter ones are words such as `true`.
 const SECRET_MIN_BYTES: usize = 6;
-/// The words in a name of a variable or a member that holds a secret.
+/// Words in the name of a variable or a member that holds a secret.
 const SECRET_NAMES: [&str; 15] = [
     "token",
     "pwd",
@@ -40,27 +40,28 @@ pub(super) fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|part| name.contains(part)) || name.ends_with("_key") || name.ends_with("_auth")
 }
 
-/// How a text that is to be replaced stands among others.
+/// What may stand beside a text that is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Anywhere.
+    /// Anything.
     Part,
-    /// A path: no letter or digit follows.
+    /// The text is a path: no letter or digit follows.
     Path,
-    /// A name: no letter, digit or `_` is beside it.
+    /// The text is a name: no letter, digit or `_` is beside it.
     Word,
 }
 
-/// One character that is meant, and the end of what is written for it.
+/// One character of the meaning, and the end of its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unit {
     meant: char,
-    /// Whether it is written as backslashes.
+    /// Whether the spelling is one or more backslashes.
     is_backslash: bool,
     end: usize,
 }
 
-/// Reads a text as what is meant: in lower case, with `/` for backslashes, however many stand in a row, and with what `%` encodes.
+/// Reads the meaning of a text: in lower case, with one `/` for any number of backslashes in a row, and with `%`
+/// escapes decoded.
 fn units(text: &str) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -80,7 +81,7 @@ fn units(text: &str) -> Vec<Unit> {
     units
 }
 
-/// Returns the character that a text begins with as `%XX`, and its length there.
+/// Returns the character that a text begins with as `%XX`, and the length of this spelling.
 fn encoded(text: &str) -> Option<(char, usize)> {
     let byte = |nth: usize| {
         let digits = text.get(3 * nth..3 * nth + 3)?.strip_prefix('%')?;
@@ -108,7 +109,8 @@ impl Needle {
     fn is_at(&self, units: &[Unit], at: usize) -> bool {
         let end = at + self.text.len();
         let is_part = |nth: usize| units.get(nth).is_some_and(|unit| unit.meant.is_alphanumeric() || unit.meant == '_');
-        // In `\nann`, the letter belongs to the backslash.
+        // In `
+        // ann`, the letter `n` belongs to the backslash.
         let is_escape = at >= 2 && units.get(at - 2).is_some_and(|unit| unit.is_backslash);
         let before = at > 0 && is_part(at - 1) && !is_escape;
         let same =
@@ -121,10 +123,10 @@ impl Needle {
     }
 }
 
-/// All that is replaced, and what by.
+/// All texts that are replaced, each with its placeholder.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct Redactor {
-    /// By their first character; the longest first, so that a project in the home is the project.
+    /// The texts by their first character, the longest first: a project inside the home is replaced as the project.
     needles: BTreeMap<char, Vec<Needle>>,
     projects: usize,
 }
@@ -150,8 +152,8 @@ impl Redactor {
         }
     }
 
-    /// Replaces a project's path by `<project-1>`, and by `<project-1-name>` the names that it has elsewhere: its folder, with any
-    /// number of the folders above it, as it is or as a label of metrics. Each project has its own number.
+    /// Replaces a project's path by `<project-1>`, and its names by `<project-1-name>`. Its names are its folder, with
+    /// any number of the folders above it, as they are or as a label of metrics. Each project has its own number.
     pub(super) fn project(&mut self, path: &str) {
         let path = path.trim_end_matches(['/', '\\']);
         if path.is_empty() || self.knows(path) {
@@ -185,12 +187,12 @@ impl Redactor {
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
     }
 
-    /// Returns which placeholders stand for something that is known by name, once each.
+    /// Returns the placeholders that stand for something known by name, each once.
     pub(super) fn placeholders(&self) -> BTreeSet<&str> {
         self.needles.values().flatten().map(|needle| needle.placeholder.as_str()).collect()
     }
 
-    /// Returns a text without what is to be replaced.
+    /// Returns a text with all replacements made.
     pub(in crate::cli) fn text(&self, text: &str) -> String {
         let units = units(text);
         let end_of = |count: usize| count.checked_sub(1).and_then(|last| units.get(last)).map_or(0, |unit| unit.end);
@@ -215,7 +217,7 @@ impl Redactor {
         out
     }
 
-    /// Replaces in every text of a JSON value. A member whose name says so is a secret, with all that is in it.
+    /// Replaces in every text of a JSON value. If a member's name says that it is a secret, everything in it is one.
     pub(super) fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.text(text),
@@ -228,7 +230,7 @@ impl Redactor {
                             hide(&mut value);
                         }
                         self.json(&mut value);
-                        // The names of our own members stay what they are, whatever a project is called.
+                        // The names of our own members stay, whatever a project is called.
                         (if name.contains(['/', '\\', '%', ' ']) { self.text(&name) } else { name }, value)
                     })
                     .collect();
@@ -237,7 +239,7 @@ impl Redactor {
         }
     }
 
-    /// Returns a line of a log, which should be JSON.
+    /// Replaces in a line of a log, which should be JSON.
     pub(in crate::cli) fn line(&self, line: &str) -> String {
         match serde_json::from_str::<Value>(line) {
             Ok(mut value) => {
@@ -249,7 +251,7 @@ impl Redactor {
     }
 }
 
-/// Returns where a user's name is, if a folder of homes is at this place of a text.
+/// Returns the place of a user's name, if a folder of homes is at this place of a text.
 fn home(units: &[Unit], at: usize) -> Option<Range<usize>> {
     let is_at = |folder: &&str| {
         let meant = units.get(at..).unwrap_or_default().iter().map(|unit| unit.meant);
@@ -257,7 +259,7 @@ fn home(units: &[Unit], at: usize) -> Option<Range<usize>> {
     };
     let begin = at + ["/home/", "/users/"].into_iter().find(is_at)?.len();
     let rest = units.get(begin..).unwrap_or_default();
-    // On Windows a name may have spaces. It then ends with the folder.
+    // On Windows a name may have spaces, and ends with the folder.
     let windows = units.get(begin - 1).is_some_and(|unit| unit.is_backslash);
     let ends = |unit: &&Unit| "/:\"'`,;)]}>|?&=<".contains(unit.meant);
     let whole = rest.iter().position(|unit| ends(&unit)).unwrap_or(rest.len());
@@ -266,7 +268,8 @@ fn home(units: &[Unit], at: usize) -> Option<Range<usize>> {
     Some(begin..begin + if is_folder { whole } else { word })
 }
 
-/// Replaces each text and number, however deep. What is set or not (`true`, `null`) is no secret, and may be what the report is about.
+/// Replaces each text and number, however deep. Whether something is set (`true`, `null`) is no secret, and may be the
+/// point of the report.
 fn hide(value: &mut Value) {
     match value {
         Value::String(_) | Value::Number(_) => *value = SECRET.into(),

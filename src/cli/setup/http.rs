@@ -1,4 +1,4 @@
-//! `holdfast setup CLIENT --http`: the URL and the token that an entry has.
+//! `holdfast setup CLIENT --http`: the URL and the token in an entry.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub const TOKEN_VARIABLE: &str = "HOLDFAST_HTTP_TOKEN";
 
 pub(super) struct OverHttp {
     url: String,
-    /// Where the hub of this machine keeps its token, if it is meant.
+    /// The file with the token of this machine's hub, if that hub is meant.
     token_file: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl OverHttp {
         let of_state = || state.filter(|_| is_loopback(url.host)).map(|state| http_token::path_in(&state));
         let token_file = of_hub.or_else(of_state);
         let whose = match (project, shared) {
-            // A path of this machine is nothing for a team.
+            // A team cannot use a path of this machine.
             (Some(project), Some(_)) => project.file_name().map(|name| name.to_string_lossy().into_owned()),
             (Some(project), None) => Some(project.display().to_string()),
             (None, _) => None,
@@ -53,7 +53,8 @@ impl OverHttp {
         Ok(Self { url, token_file })
     }
 
-    /// Returns what a client's entry connects to. `in_project`: the entry is in a file of the project, which a team may commit.
+    /// Returns the URL and token of a client's entry. `in_project`: the entry is in a file of the project, which a team
+    /// may commit.
     pub fn endpoint(&self, client: &Client, in_project: bool) -> Result<Endpoint, (Exit, String)> {
         let (title, name) = (title(client), client.name);
         let remote = match &client.http {

@@ -1,4 +1,4 @@
-//! The list of all clients: which are here, and how each stands.
+//! The list of all clients: which are on this machine, and the state of each one's entry.
 
 use std::path::Path;
 

@@ -60,8 +60,8 @@ pub fn passing(program: &str) -> Option<Passing> {
         .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", fix: "Install it" }))
 }
 
-/// Folders in which package runners keep programs that are meant to run once: how the folder's name begins, and what to say. The
-/// runner may clear such a folder.
+/// Folders in which package runners keep programs that are meant to run once: the beginning of the folder's name, and
+/// the words about it. The runner may clear such a folder.
 const RUN_ONCE: [(&str, Passing); 3] = [
     ("_npx", Passing { lies: "in the cache of npx", fix: "Install it (npm install --global holdfast-mcp)" }),
     ("dlx", Passing { lies: "in the cache of pnpm dlx", fix: "Install it (pnpm add --global holdfast-mcp)" }),

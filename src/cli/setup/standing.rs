@@ -24,7 +24,7 @@ pub fn of_project(project: &Path, mut places: Places, program: &Path) -> Vec<Sta
     Standing::all(&places, program).into_iter().filter(|standing| standing.project.is_some()).collect()
 }
 
-/// What is wrong with a file that a client may not be able to read although it has our entry.
+/// The words about a file that has our entry, and that the client may not be able to read.
 const MARKED: &str =
     "the file begins with a byte order mark, which some clients cannot read; `holdfast setup` takes it away";
 
@@ -37,7 +37,7 @@ pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
         State::Configured | State::Connects { .. } if !standing.marked => None,
         State::Broken(_) => Some(format!("correct {} by hand", standing.file.display())),
-        // A bare name stands in a file that a team shares, which must not get a path of this machine.
+        // A bare name is in a file that a team shares, and this file must not get a path of this machine.
         State::Stale { ref program } if !program.contains(['/', '\\']) => Some(format!(
             "put {program} on the PATH that {} sees, or set it up on this machine alone: holdfast setup {}",
             title(standing.client),

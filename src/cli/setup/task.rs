@@ -22,9 +22,9 @@ pub(super) struct Task<'a> {
     pub places: &'a Places,
     pub launch: &'a Launch,
     pub wish: Wish<'a>,
-    /// What the entry connects to, if it is to start nothing.
+    /// The URL that the entry connects to; `None` if the entry starts this program.
     pub over_http: Option<&'a OverHttp>,
-    /// How the entry is for everybody who works on the project; `None` if it is for this machine.
+    /// The form of an entry for everybody in the project; `None` if it is for this machine.
     pub shared: Option<Shared>,
 }
 
@@ -233,7 +233,8 @@ impl Task<'_> {
         self.tell_who_may_read(file, Aim::Connect(endpoint));
     }
 
-    /// Says if others may read the token in a file. It is written as private, but may be older, or another user's.
+    /// Says if others may read the token in a file. The file is written as private, but it may be older, or belong to
+    /// another user.
     fn tell_who_may_read(&self, file: &Path, aim: Aim<'_>) {
         if matches!(aim, Aim::Connect(Endpoint { token: Token::Text(_), .. })) && filesystem::others_may_read(file) {
             row("note", &format!("other users of this machine may read the token: chmod 600 {}", quoted(file)));
@@ -302,7 +303,7 @@ mod tests {
 
     use super::*;
 
-    /// A Windows machine on which holdfast was set up before Claude Desktop was installed as a package.
+    /// On such a Windows machine, holdfast was set up before Claude Desktop was installed as a package.
     #[test]
     fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The content of a package's folder: the sums of its files, and the record of what holdfast put there.
+//! The content of a package's folder: the sums of its files, and holdfast's record of the files that it put there.
 
 use std::fs;
 use std::io;

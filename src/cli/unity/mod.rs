@@ -194,7 +194,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
         show(&before, &step.map_err(failed)?, arguments.remove).map_err(failed)?;
         return Ok(Exit::Ok);
     }
-    // If there is nothing to do, no lock is taken: then not even the folder's modification time changes.
+    // If there is nothing to do, no lock is taken: then even the folder's modification time stays.
     if (before.clone.is_some() || !Work::left_behind(&site)) && step.map_err(failed)? == Step::Nothing {
         report_nothing(&before, arguments.remove);
         return Ok(Exit::Ok);

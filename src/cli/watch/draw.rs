@@ -1,4 +1,4 @@
-//! Draws the screen of `holdfast status --watch`: a pure function of what is told, the size and the selection.
+//! Draws the screen of `holdfast status --watch`: a pure function of the words, the size and the selection.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -45,7 +45,8 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
         tokio::spawn(watch_signals(quit));
         let over = Arc::new(Mutex::new(false));
         let (ended, mut end) = mpsc::channel(1);
-        // A thread of its own, for which nothing waits: once the terminal is gone, the crate that reads its keys never returns.
+        // This thread stands alone, and nothing waits for it: once the terminal is gone, the crate that reads its keys
+        // never returns.
         std::thread::spawn({
             let over = Arc::clone(&over);
             move || ended.blocking_send(watch(config.state_dir.as_deref(), &over))
@@ -59,7 +60,7 @@ pub fn run(arguments: &EditorArgs) -> ExitCode {
         give_back();
         match watched {
             Ok(()) => Exit::Ok,
-            // Drawing fails as soon as the terminal is gone, which may be noticed first.
+            // Drawing fails as soon as the terminal is gone. That may be noticed here first.
             Err(_) if stdio::stdin_hung_up() => Exit::Ok,
             Err(error) => {
                 output::complain(&format!(
@@ -109,7 +110,7 @@ async fn terminal_gone() {
     }
 }
 
-/// Draws until a key ends it, or until it is `over`, after which nothing is drawn.
+/// Draws until a key ends it, or until `over` is true. After that nothing is drawn.
 fn watch(state_dir: Option<&Path>, over: &Mutex<bool>) -> std::io::Result<()> {
     let _taken = Taken::take()?;
     let mut terminal = Terminal::new(CrosstermBackend::new(output::screen()))?;
@@ -155,7 +156,7 @@ fn press(key: KeyEvent, gateways: &[Told], selection: &mut Selection) -> Pressed
     match key.code {
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Pressed::Quit,
         KeyCode::Char('q') => return Pressed::Quit,
-        // The list of keys covers what other keys change, so each of them closes it.
+        // The list of keys covers the parts that other keys change, so each of them closes the list.
         _ if selection.help => selection.help = false,
         KeyCode::Esc => return Pressed::Quit,
         KeyCode::Char('m') => selection.machines = !selection.machines,

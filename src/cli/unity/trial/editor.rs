@@ -16,7 +16,8 @@ use crate::limits::demo::{UNITY_TRY_LOG_MAX_BYTES, UNITY_TRY_LOOK_EVERY, UNITY_T
 use crate::protocol::text::clean;
 
 const PROJECT: &str = "HoldfastTrial";
-/// The script that freezes the editor, opens a dialog and quits when a file says so. These need no switch of the package.
+/// The script that freezes the editor, opens a dialog, and quits when a file says so. The package needs no switch for
+/// these.
 const SCRIPT: &str = r#"using System.IO;
 using System.Threading;
 using UnityEditor;
@@ -52,8 +53,8 @@ const TOUCHED: &str = "Assets/Editor/Touched.cs";
 /// How long the freeze lasts: longer than the gateway takes to notice one.
 pub(super) const FREEZE: Duration = Duration::from_secs(20);
 
-/// What the editor's log says that ends a trial. Unity writes these lines in every version since 2022.3; the last one is the
-/// compiler's.
+/// Lines of the editor's log that end a trial. Unity writes these lines in every version since 2022.3; the last one is
+/// the compiler's.
 const TROUBLES: [(&str, &str); 5] = [
     (
         "No valid Unity Editor license found",
@@ -85,7 +86,7 @@ pub(super) struct Stage {
     pub(super) project: PathBuf,
     editor: Editor,
     folder: PathBuf,
-    /// How often the editor was started. Each start has a log of its own: what an earlier one says must not be taken for news.
+    /// How often the editor was started. Each start has a log of its own, so that old lines are not taken for new ones.
     starts: usize,
     window: bool,
     child: Option<Child>,
@@ -130,7 +131,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Returns why the editor does not come up, as far as is known.
+    /// Returns why the editor does not come up, if that is known.
     pub(super) fn down(&mut self) -> Option<Down> {
         if let Some(trouble) = self.trouble() {
             return Some(trouble);
@@ -214,7 +215,7 @@ impl Stage {
 
     /// Lets the editor quit by itself, and kills it if it does not in time. Returns whether it quit.
     pub(super) async fn quit(&mut self) -> bool {
-        // An editor that has not opened the project has no folder for the order, and hears none.
+        // An editor that has not opened the project has no folder for the order, and does not get it.
         let ordered = self.order("quit").is_ok();
         let Some(child) = &mut self.child else { return true };
         let has_quit = ordered && timeout(UNITY_TRY_QUIT_MAX, child.wait()).await.is_ok();

@@ -1,8 +1,9 @@
 //! The editors that are installed on this machine, as Unity Hub knows them.
 //!
-//! Unity Hub installs editors into one folder for each version, and keeps three files of its own: `editors-v2.json` and, before
-//! Hub 3, `editors.json` list what a person added by hand; `secondaryInstallPath.json` has the folder that a person chose for
-//! installations. Sources: the Hub's pages on its command line and its file locations, and the files that it writes.
+//! Unity Hub installs editors into one folder for each version, and keeps three files of its own. `editors-v2.json`
+//! and, before Hub 3, `editors.json` list editors that a person added by hand. `secondaryInstallPath.json` has the
+//! folder that a person chose for installations. Sources: the Hub's pages on its command line and its file locations,
+//! and the files that it writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::platform::host::{Host as _, RealHost, System};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Editor {
-    /// Its version, such as `6000.0.23f1`; `None` if its path does not tell.
+    /// The editor's version, such as `6000.0.23f1`; `None` if its path does not show it.
     pub(super) version: Option<String>,
     pub(super) program: PathBuf,
 }
@@ -24,7 +25,7 @@ pub(super) struct Editor {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Places {
     pub(super) hub: Option<PathBuf>,
-    /// The folder into which it installs editors if no other one was chosen.
+    /// The folder into which the Hub installs editors if the user chose no other one.
     pub(super) installs: Option<PathBuf>,
 }
 
@@ -76,8 +77,8 @@ impl Places {
         editors
     }
 
-    /// Returns the editor that a person names: by its version or the beginning of one, or by its program or folder. Without a name,
-    /// the newest one.
+    /// Returns the editor that a person names: by its version or the beginning of it, by its program, or by its folder.
+    /// Without a name, returns the newest one.
     pub(super) fn chosen(&self, named: Option<&str>) -> Result<Editor, String> {
         let all = self.editors();
         let versions: Vec<&str> = all.iter().filter_map(|editor| editor.version.as_deref()).collect();
@@ -101,8 +102,8 @@ impl Places {
     }
 }
 
-/// Returns the entries of a list of editors: the version, if it is said, and where it is. Version 2 of the file has a list in
-/// `data`, with several places for one; the older one has an object of the same entries.
+/// Returns the entries of a list of editors: the version, if the list has it, and the place. Version 2 of the file has
+/// a list in `data`, and an editor may have several places in it. The older version is an object of the same entries.
 fn listed(file: &Value) -> Vec<(Option<String>, String)> {
     let entries: Vec<&Value> = match (file.get("data").and_then(Value::as_array), file.as_object()) {
         (Some(list), _) => list.iter().collect(),

@@ -168,7 +168,7 @@ fn tell_plan(arguments: &TryArgs, editor: &Editor, out: &Path) {
 async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
     let interrupted = signalled();
-    // The editor tells this path as the system does.
+    // The editor reports this path in the system's spelling.
     let folder = match child::private_folder("try").and_then(dunce::canonicalize) {
         Ok(folder) => folder,
         Err(error) => {
@@ -225,7 +225,7 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     }
 }
 
-/// Plays the trial. What cannot be gone on with is a failed step. The editor may still run afterwards.
+/// Plays the trial. If the trial cannot go on, that is a failed step. The editor may still run afterwards.
 async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut Results, stage: &mut Option<Stage>) {
     let stage = match Stage::set(folder, editor, !arguments.no_window) {
         Ok(set) => stage.insert(set),
@@ -249,7 +249,7 @@ async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut 
     session.close().await;
 }
 
-/// Writes the report. `logs`: those of the editor.
+/// Writes the report. `logs`: the logs of the editor.
 fn write(
     out: &Path,
     about: &serde_json::Value,
@@ -285,10 +285,10 @@ fn write(
     Ok(())
 }
 
-/// Whether a line of the editor's log may tell of a licence or an account.
+/// Whether a line of the editor's log may be about a licence or an account.
 fn is_of_an_account(line: &str) -> bool {
     let line = line.to_lowercase();
-    // A version behind a package begins with a digit.
+    // After the name of a package, `@` is followed by a version, which begins with a digit.
     let is_mail = |after: &str| {
         let host =
             after.split(|letter: char| !(letter.is_alphanumeric() || ".-".contains(letter))).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a trial found: told on the terminal as it comes, and kept for the report.
+//! The findings of a trial: printed on the terminal as they come, and kept for the report.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,13 @@ const ANSWER_MAX_BYTES: usize = 4000;
 
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
-    /// What the reload cost: `after` the answer to `compile`, or `beside` it, as a call that came while Unity compiled.
+    /// The kind of the reload: `after` if the next call came after the answer to `compile`, `beside` if a call came
+    /// while Unity compiled.
     pub(super) kind: &'static str,
     pub(super) compile: f64,
-    /// From the other call to its answer, in milliseconds.
+    /// The time from the other call to its answer, in milliseconds.
     pub(super) call: f64,
-    /// Whether the editor's window had the focus before the reload; nothing if the editor did not say.
+    /// Whether the editor's window had the focus before the reload; `None` if the editor did not say.
     pub(super) focused: Option<bool>,
     pub(super) good: bool,
 }

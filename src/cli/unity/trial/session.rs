@@ -1,4 +1,4 @@
-//! A session of the gateway, as an AI client has it.
+//! A session with the gateway, on the side of the AI client.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -26,9 +26,9 @@ pub(super) struct Answered {
     pub(super) verdict: Verdict,
     /// The texts of the result, as an AI reads them.
     pub(super) text: String,
-    /// The result as JSON; null if it is none.
+    /// The result as JSON; null if it is not JSON.
     pub(super) body: Value,
-    /// From the writing of the request to the reading of the answer.
+    /// The time from the writing of the request to the reading of the answer.
     pub(super) took: Duration,
 }
 
@@ -83,12 +83,13 @@ impl Session {
         Ok(Answered { verdict, text, body, took: at.saturating_duration_since(asked) })
     }
 
-    /// Whether a call is answered by now, as far as the output was read.
+    /// Whether a call is answered, in the output that was read so far.
     pub(super) fn is_answered(&self, id: u64) -> bool {
         self.session.answer(&id.into()).is_some()
     }
 
-    /// What the gateway wrote against the protocol: faults of the session, and requests with too few or too many answers.
+    /// Returns the gateway's violations of the protocol: faults of the session, and requests with too few or too many
+    /// answers.
     pub(super) fn faults(&self) -> Vec<String> {
         let faults = self.session.faults().iter().map(|fault| format!("{fault:?}"));
         faults.chain(self.session.unpaired()).collect()

@@ -1,4 +1,4 @@
-//! The steps of a trial, in the order of what matters.
+//! The steps of a trial, the most important ones first.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use crate::limits::demo::{UNITY_TRY_CALL_MAX, UNITY_TRY_LOOK_EVERY, UNITY_TRY_PU
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Ok,
-    /// The package refuses it, because what it does is switched off at first.
+    /// The package refuses the call, because its function is switched off at first.
     Off,
-    /// The tool says whether it could; without a window it cannot.
+    /// The tool says whether it could do its work. Without a window it cannot.
     Told,
 }
 
-/// A right call of each tool, in an order in which each finds what it needs. `play-mode` and `compile` have steps of their own.
+/// Returns a valid call of each tool, in an order in which each call finds what it needs. `play-mode` and `compile`
+/// have steps of their own.
 fn calls() -> Vec<(&'static str, Value, Wanted)> {
     use Wanted::{Off, Ok, Told};
     vec![
@@ -68,7 +69,7 @@ fn calls() -> Vec<(&'static str, Value, Wanted)> {
 }
 
 const PLAYED: [&str; 2] = ["compile", "play-mode"];
-/// How a refusal by a switch names the place where the user may allow it.
+/// The words in a refusal by a switch for the place where the user may allow the call.
 const WHERE_TO_ALLOW: &str = "in Window > Holdfast";
 /// The end of a refusal before anything of a call ran.
 const NOTHING_RAN: &str = "Nothing of the call ran.";
@@ -187,7 +188,7 @@ impl Trial<'_> {
             self.results.step(&name, good, &answer.text);
         }
         let mut unrefused = Vec::new();
-        // Of a tool that is switched off the switch is told, whatever its arguments are.
+        // A tool that is switched off answers with the switch, whatever its arguments are.
         for (tool, mut arguments, _) in calls.into_iter().filter(|(_, _, wanted)| *wanted != Wanted::Off) {
             arguments[UNKNOWN_ARGUMENT] = json!(1);
             let answer = self.call(tool, arguments).await?;
@@ -275,7 +276,7 @@ impl Trial<'_> {
     }
 
     async fn dialog(&mut self) -> Result<(), String> {
-        // What was heard of the freeze must not be taken for the dialog.
+        // The news of the freeze must not be taken for the dialog.
         if self.is_focused().await?.is_none() {
             self.results
                 .failed("nothing is heard of the editor's main thread, so a dialog could not be told from a freeze");
@@ -289,7 +290,7 @@ impl Trial<'_> {
         }
         let id = self.session.begin("editor-state", &json!({})).await.map_err(|why| why.to_string())?;
         let began = Instant::now();
-        // The editor's heartbeat has to be missed for a while first.
+        // The editor's heartbeat must first be missing for a while.
         while began.elapsed() < UNITY_TRY_CALL_MAX {
             let status = self.call("holdfast_status", json!({})).await?;
             if status.text.contains("modal") || status.text.contains("dialog") {
@@ -303,14 +304,14 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Calls once, so that an editor without focus runs its next frame at once. The answer may come long after.
+    /// Makes one call, so that an editor without focus runs its next frame at once. The answer may come much later.
     async fn wake(&mut self) -> Result<(), String> {
         let begun = self.session.begin("get-selection", &json!({})).await;
         begun.map(drop).map_err(|why| why.to_string())
     }
 
-    /// Waits until the editor's main thread runs, as the gateway last heard, and returns whether its window has the focus; nothing if the
-    /// gateway does not hear so in time.
+    /// Waits until the gateway hears that the editor's main thread runs. Returns whether the editor's window has the
+    /// focus; `None` if the gateway does not hear it in time.
     async fn is_focused(&mut self) -> Result<Option<bool>, String> {
         let began = Instant::now();
         while began.elapsed() < UNITY_TRY_PULSE_MAX {
@@ -374,7 +375,8 @@ impl Trial<'_> {
     }
 }
 
-/// The longest time of a whole trial, with this limit on each of its two starts and this many reloads, each of a minute.
+/// Returns the longest time of a whole trial. Each of its two starts has this limit, and each of this many reloads
+/// takes a minute.
 pub(super) fn longest(start_max: Duration, reloads: usize) -> Duration {
     2 * start_max + UNITY_TRY_CALL_MAX * 6 + Duration::from_secs(60) * u32::try_from(reloads).unwrap_or(u32::MAX)
 }
