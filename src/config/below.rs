@@ -1,4 +1,5 @@
-//! Finds Unity projects below a folder that is not itself in one: an AI client is mostly started in the root of a repository.
+//! Finds Unity projects below a folder that is itself in no project: an AI client is mostly started in the root of a
+//! repository.
 
 use std::path::{Path, PathBuf};
 

@@ -109,12 +109,12 @@ impl Config {
         self.project.is_some() || self.starts_in_project
     }
 
-    /// Whether editors are offered a push listener: one of the protocols has that.
+    /// Whether editors are offered a push listener: at least one of the protocols has push.
     pub fn is_pushed(&self) -> bool {
         self.push && self.dialects.iter().any(|dialect| dialect.properties().push)
     }
 
-    /// Returns what a session with this configuration brings to the hub.
+    /// Returns the part of this configuration that a session brings to the hub.
     pub fn session_rules(&self) -> SessionRules {
         SessionRules {
             project: self.project.clone(),
@@ -140,7 +140,7 @@ impl Config {
             policy: rules.policy,
             audit: rules.audit,
             clients: rules.clients,
-            // A flag is checked when it is parsed; what another process says is bounded here.
+            // A flag is checked when it is parsed. A value from another process is bounded here.
             patience: rules.patience.map(|seconds| Duration::from_secs(seconds).clamp(PATIENCE_MARGIN, PATIENCE_MAX)),
             list_changed: rules.list_changed,
             audience: rules.audience,
@@ -200,9 +200,9 @@ impl Default for Config {
 /// Where metrics are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricsChoice {
-    /// The address; `None` if they are not served.
+    /// The address; `None` if no metrics are served.
     pub address: Option<SocketAddr>,
-    /// Whether a level stands there too, as in earlier versions. It means nothing any more.
+    /// Whether a level is written there too, as in earlier versions. It has no meaning any more.
     pub names_level: bool,
 }
 
@@ -217,7 +217,7 @@ impl MetricsChoice {
         }
     }
 
-    /// Returns what a user is told who names a level `at` this place; `None` if no level stands there.
+    /// Returns the text for a user who names a level `at` this place; `None` if no level is there.
     pub fn complaint(self, at: &str) -> Option<String> {
         self.names_level.then(|| {
             format!("{at} names a level of metrics, and there is one level now, which has all of them; remove basic or full there")
@@ -231,7 +231,7 @@ const FORMER_LEVELS: [&str; 2] = ["basic", "full"];
 impl FromStr for MetricsChoice {
     type Err = String;
 
-    /// Parses an address. A level of earlier versions may stand in its place, or behind it with a comma.
+    /// Parses an address. A level of earlier versions may stand in its place, or after it with a comma.
     fn from_str(text: &str) -> Result<Self, String> {
         let any_port = Some((Ipv4Addr::LOCALHOST, 0).into());
         let (place, level) = Self::without_level(text);
@@ -284,8 +284,8 @@ pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
 }
 
-/// Whether a folder is a Unity project: it has `Assets` and `ProjectSettings`, or one of them and the `Library` that Unity makes.
-/// A `Library` alone is not enough: every home on macOS has one.
+/// Whether a folder is a Unity project: it has `Assets` and `ProjectSettings`, or one of these and the `Library` that
+/// Unity makes. A `Library` alone is not enough: every home on macOS has one.
 pub fn is_project(folder: &Path) -> bool {
     let holds = |name| folder.join(name).is_dir();
     match (holds("Assets"), holds("ProjectSettings")) {
@@ -304,17 +304,17 @@ pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
     project_of(&canonical).ok_or(BadProject::NotAProject(canonical))
 }
 
-/// Returns the canonical form of a path. Windows' `\\?\` prefix is removed where the path means the same without it, since Unity
-/// and people do not write it. Names have the case that they have on disk, on macOS too, where `realpath` returns it. `None` if
-/// the path does not exist or cannot be read.
+/// Returns the canonical form of a path. Windows' `\\?\` prefix is removed where the path means the same without it,
+/// because neither Unity nor people write it. Names have the case that they have on disk, on macOS too, where
+/// `realpath` returns it. `None` if the path does not exist or cannot be read.
 pub fn canonical(path: &Path) -> Option<PathBuf> {
     let path = dunce::canonicalize(path).ok()?;
     Some(path.to_str().and_then(plain_share).map_or(path, PathBuf::from))
 }
 
 /// Returns the path of a network share, or of a folder in WSL, without its prefix: `\\?\UNC\server\share\x` becomes
-/// `\\server\share\x`. Only Windows has such paths. Returns `None` if `path` is not one, or if Windows would not read it as the
-/// same path without the prefix: because it is too long, or because a name in it has a special meaning then.
+/// `\\server\share\x`. Only Windows has such paths. Returns `None` if `path` is not one, or if it would be another path
+/// for Windows without the prefix. That is so if it is too long, or if a name in it then has a special meaning.
 fn plain_share(path: &str) -> Option<String> {
     const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "COM", "LPT", "CONIN$", "CONOUT$"];
     let share = path.strip_prefix(r"\\?\UNC\")?;

@@ -23,9 +23,8 @@ pub struct Program {
     pub variables: Vec<OsString>,
 }
 
-/// Starts a program that outlives this process and has nothing of its terminal. Must be called inside of a runtime, which notices
-/// when the program ends. What it writes to stderr is added to the
-/// file `log`.
+/// Starts a program that outlives this process and has nothing of its terminal. Must be called inside of a runtime,
+/// which notices when the program ends. The program's stderr is appended to the file `log`.
 ///
 /// # Errors
 /// The system's error.
@@ -38,11 +37,12 @@ pub fn start(program: &Program, log: &Path) -> io::Result<Child> {
         command.env_remove(name);
     }
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    // The folder that this process was started in stays free to be removed.
+    // The program does not keep this process's folder from being removed.
     command.current_dir(program.parent().unwrap_or(Path::new("/")));
     #[cfg(unix)]
     {
-        // A group of its own: a signal to the client's group, such as Ctrl-C, does not reach it.
+        // The program has a process group of its own. So a signal to the client's group, such as Ctrl-C, does not reach
+        // it.
         command.process_group(0);
     }
     #[cfg(windows)]
@@ -55,13 +55,14 @@ pub fn start(program: &Program, log: &Path) -> io::Result<Child> {
         if let Ok(child) = command.spawn() {
             return Ok(child);
         }
-        // The client may forbid its children to leave its job. Then the program ends with the client, and a successor is started.
+        // The client may forbid its children to leave its job. In that case the program ends with the client, and a
+        // successor is started.
         command.creation_flags(flags);
     }
     command.spawn()
 }
 
-/// Opens a log for adding to it. A long one is emptied.
+/// Opens a log to append to it. A long log is emptied.
 fn log_file(path: &Path) -> io::Result<std::fs::File> {
     let file = open_end(path)?;
     let meta = file.metadata()?;
@@ -74,8 +75,8 @@ fn log_file(path: &Path) -> io::Result<std::fs::File> {
     Ok(file)
 }
 
-/// Whether this process runs in a container and `folder` comes from outside of it: then a program that is found through the folder
-/// should not be one that runs in the container, from where it may not reach what runs outside.
+/// Whether this process runs in a container and `folder` comes from outside. If so, other programs find a program
+/// through this folder, and it should not run in the container: from there it may not reach programs outside.
 #[cfg(unix)]
 pub fn is_shared_with_container(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -3,15 +3,15 @@
 use std::io;
 use std::path::Path;
 
-/// Whether this error says that a file is not there. Below something that is no folder nothing can be: a home that is `/dev/null`
-/// has no files.
+/// Whether this error says that a file is not there. Below a path that is no folder nothing can exist: a home that is
+/// `/dev/null` has no files.
 pub fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Returns the kind of the file system that a folder is on, or would be on, if locks of files there do not reach every process
-/// that may use the folder: on other machines, or on the other side of a virtual machine. `None` if locks are reliable, or the
-/// kind is not known.
+/// Returns the kind of the file system of a folder, if its file locks do not reach every process that may use the
+/// folder. Such processes may be on other machines, or on the other side of a virtual machine. The folder need not
+/// exist. `None` if locks are reliable, or if the kind is not known.
 #[cfg(target_os = "linux")]
 pub fn unreliable_locks(folder: &Path) -> Option<&'static str> {
     // The numbers are in `include/uapi/linux/magic.h` of the kernel, and of cifs in `fs/smb/client/cifsglob.h`.
@@ -49,8 +49,8 @@ pub fn free_bytes(_folder: &Path) -> Option<u64> {
     None
 }
 
-/// Whether other users may read or write a file, by its mode or because it is another user's. False if nothing is there. On Windows
-/// a file in the user's own folders is private, which is not looked up.
+/// Whether other users may read or write a file, by its mode or because it belongs to another user. False if nothing is
+/// there. On Windows this is not looked up: a file in the user's own folders is private.
 #[cfg(unix)]
 pub fn others_may_read(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -65,7 +65,7 @@ pub fn others_may_read(_file: &Path) -> bool {
     false
 }
 
-/// Returns the number of the user who owns a folder, if that is another one than the user of this process. `None` if nothing is there.
+/// Returns the number of the user who owns a folder, if it is not the user of this process. `None` if nothing is there.
 #[cfg(unix)]
 pub fn foreign_owner(folder: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt as _;
@@ -73,7 +73,7 @@ pub fn foreign_owner(folder: &Path) -> Option<u32> {
     (owner != rustix::process::geteuid().as_raw()).then_some(owner)
 }
 
-/// Returns the number of the user who owns a folder, if that is another one. Not looked up on Windows.
+/// Returns the number of the user who owns a folder, if it is not the user of this process. Not looked up on Windows.
 #[cfg(not(unix))]
 pub fn foreign_owner(_folder: &Path) -> Option<u32> {
     None

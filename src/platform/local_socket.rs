@@ -1,8 +1,9 @@
 //! Sockets that only programs of the same user on this machine can reach: Unix sockets, and named pipes on Windows.
 //!
-//! On Unix, the folder of the socket must belong to this user and be closed to all others, and each side checks the user of the
-//! other. On Windows, a pipe has the system's default rights, under which only the same user (and administrators) may write to
-//! it; the first instance of its name must be our own, and who connects checks that the process that has the pipe is this user's.
+//! On Unix, the folder of the socket must belong to this user and be closed to all others, and each side checks the
+//! user of the other. On Windows, a pipe has the system's default rights, under which only the same user (and
+//! administrators) may write to it; the first instance of its name must be our own. The connecting side checks that the
+//! process with the pipe belongs to this user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,9 @@ const PATH_MAX_BYTES: usize = 103;
 
 /// An open connection.
 pub struct Connection {
-    /// What the other side writes.
+    /// The bytes that the other side writes.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// What the other side reads.
+    /// The bytes that the other side reads.
     pub writer: Box<dyn AsyncWrite + Send + Unpin>,
     /// The process at the other end; `None` if the system does not report it.
     pub peer: Option<Peer>,
@@ -29,8 +30,8 @@ pub struct Connection {
     pub hang_up: HangUp,
 }
 
-/// Tells whether the other side of a connection has closed it, even if what it wrote before has not been read. On Windows that is
-/// only known once everything is read. Also true once this side has closed the connection.
+/// Tells whether the other side has closed a connection, even if bytes from before are not read yet. On Windows that is
+/// known only once everything is read. Also true once this side has closed the connection.
 #[derive(Debug, Clone)]
 pub struct HangUp(#[cfg(unix)] std::sync::Weak<std::os::fd::OwnedFd>);
 
@@ -42,7 +43,7 @@ impl HangUp {
             use rustix::event::{PollFd, PollFlags, Timespec, poll};
             let Some(socket) = self.0.upgrade() else { return true };
             let mut asked = [PollFd::new(&*socket, PollFlags::empty())];
-            // What is reported without being asked for: both directions are closed, or the connection has failed.
+            // These are reported without being asked for: both directions are closed, or the connection has failed.
             poll(&mut asked, Some(&Timespec::default())).is_ok_and(|found| found > 0)
         }
         #[cfg(not(unix))]
@@ -105,8 +106,8 @@ pub enum SocketError {
     Io(#[from] io::Error),
 }
 
-/// Returns where the socket of this folder is. If the folder's path is too long for a socket, it is in a private folder of this
-/// user among the temporary files, under a name that follows from the folder's path.
+/// Returns where the socket of this folder is. If the folder's path is too long for a socket, the socket is in a
+/// private folder of this user among the temporary files. Its name follows from the folder's path.
 pub fn place_of(folder: &Path) -> PathBuf {
     #[cfg(unix)]
     {
@@ -160,8 +161,8 @@ mod unix {
     }
 
     impl Listener {
-        /// Binds the socket at this path. The caller has a lock by which no other process does so: a socket that a killed process
-        /// left there is removed.
+        /// Binds the socket at this path. The caller holds a lock that keeps other processes from binding it, so a
+        /// socket that a killed process left there is removed.
         ///
         /// # Errors
         /// [`SocketError`]: the folder is not this user's own, or the system refuses.
@@ -188,8 +189,8 @@ mod unix {
             &self.path
         }
 
-        /// Waits for the next connection of a program of this user. Connections of others are closed. What comes over the connection
-        /// wakes tasks of `runtime` without the help of another thread.
+        /// Waits for the next connection of a program of this user. Connections of others are closed. Bytes from the
+        /// connection wake tasks of `runtime` without the help of another thread.
         ///
         /// # Errors
         /// The system's error.
@@ -263,7 +264,7 @@ mod unix {
         Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: pid.and_then(Peer::of), hang_up })
     }
 
-    /// The reading half, with the descriptor that [`HangUp`] asks: it is closed with the half.
+    /// The reading half, with the descriptor that [`HangUp`] asks. The descriptor is closed with this half.
     struct Reader {
         half: OwnedReadHalf,
         _socket: Arc<OwnedFd>,
@@ -319,7 +320,7 @@ mod windows {
             Ok(Self { next, path: path.to_path_buf() })
         }
 
-        /// Whether somebody can connect: a pipe cannot be removed.
+        /// Whether somebody can connect. Always true: a pipe cannot be removed.
         pub fn is_there(&self) -> bool {
             true
         }

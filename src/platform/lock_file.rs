@@ -20,16 +20,17 @@ pub fn open(path: &Path, make: bool) -> io::Result<File> {
     }
     let not_regular = || io::Error::new(io::ErrorKind::InvalidData, "not a regular file");
     let file = match options.open(path) {
-        // Opening a FIFO that nobody reads for writing fails here, since the open must not wait. Other errors are the system's
-        // own.
+        // To open a FIFO for writing fails here if nobody reads it, since the open must not wait. Other errors are the
+        // system's own.
         Err(_) if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) => return Err(not_regular()),
         opened => opened?,
     };
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
-/// An open file as the system knows it, and the path that it must be found at. Somebody may remove the file there or put another one
-/// in its place, and who goes on with the open file then works with what nobody else sees.
+/// An open file as the system knows it, and the path that it must be found at. Somebody may remove the file there or
+/// put another one in its place. A process that goes on with the open file then works with a file that nobody else
+/// sees.
 #[derive(Debug)]
 pub struct Placed {
     path: PathBuf,
@@ -57,7 +58,7 @@ impl Placed {
         &self.path
     }
 
-    /// Returns the length of the file; `None` if it is not the one at its path any more, or nothing can be learned of that.
+    /// Returns the length of the file; `None` if another file is at its path by now, or if that cannot be found out.
     pub fn len_there(&self) -> Option<u64> {
         let meta = self.path.symlink_metadata().ok()?;
         #[cfg(unix)]

@@ -4,7 +4,7 @@
 //! line, key and fix, and a section with a problem is ignored. If ignoring it could allow a call that somebody meant to forbid,
 //! or leave a call unrecorded that somebody meant to record, every call is refused until the file is fixed.
 //!
-//! A project's file may come with a repository of another person: so it may only restrict what is allowed.
+//! A project's file may come with another person's repository, so it may only restrict what is allowed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub trait Section: DeserializeOwned + Default {
     const NAME: &'static str;
     /// An example line of the section, for the message with the fix.
     const EXAMPLE: &'static str;
-    /// Whether the section guards something (what may be called, or that calls are recorded): if it cannot be read, every call is
-    /// refused.
+    /// Whether the section guards something: which tools may be called, or that calls are recorded. If such a section
+    /// cannot be read, every call is refused.
     const GUARDS: bool = false;
     /// The keys of the section that refuse tools. A section that cannot be read and has one of them, or a key that looks like one,
     /// guards something too.
@@ -136,7 +136,7 @@ pub struct UserFile {
     pub grave: Vec<String>,
 }
 
-/// The content of a project's file, as it is known after reading. The file has another form.
+/// The content of a project's file after it was read. The file itself has another form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectRules {
     /// Whether the file exists.
@@ -350,7 +350,7 @@ impl Reader {
     fn projects(&mut self, places: &Places) -> Vec<(String, ProjectSection)> {
         let mut said = Vec::new();
         for (name, line, settings) in self.named::<ProjectSection>(PROJECT_SETTINGS_MAX) {
-            // No folder has such a name: the choice would hold nowhere.
+            // No folder has such a name, so the choice would hold nowhere.
             if name.contains('*') || name.trim().is_empty() {
                 let says = format!("[projects.\"{}\"] names no project", clean(&name));
                 self.told.add(true, line, &says, "write the whole name of the project's folder, or its whole path");
@@ -400,7 +400,7 @@ impl Reader {
         read.collect()
     }
 
-    /// Reports a section as wrong, if the file has it. `grave`: every call is refused for it; a section that
+    /// Reports a section as wrong, if the file has it. `grave`: every call is refused because of it. A section that
     /// [`forbids`] something is always grave.
     fn refuse(&mut self, name: &'static str, grave: bool, says: &str, fix: &str) {
         self.taken.push(name);
@@ -444,7 +444,7 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
         let says = format!("{title} must be a section with keys");
-        // It may be a choice of tools, written in another form.
+        // The section may be a choice of tools in another form.
         let guards = T::GUARDS || !T::RULES.is_empty() || forbids(T::NAME, item);
         told.add(guards, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
         return None;
@@ -457,7 +457,8 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        // A rule under another header, or a misspelt key that chooses tools: somebody meant to forbid something.
+        // This is a rule under another header, or a misspelt key that chooses tools: somebody meant to forbid
+        // something.
         let chooses = nearest(name, keys.iter().copied()).is_some_and(|key| T::RULES.contains(&key));
         let chosen = T::RULES.iter().any(|key| table.contains_key(key));
         let grave = T::GUARDS || chooses || chosen || forbids(name, item);
@@ -499,8 +500,9 @@ fn chooses_tools(name: &str) -> bool {
     nearest(name, keys.concat()).is_some_and(|key| ProjectSection::RULES.contains(&key))
 }
 
-/// Whether somebody probably meant to forbid something with a part of the file that is not read: with a rule at any depth of it,
-/// or with a section for clients or projects that has another form than `[clients.NAME]`.
+/// Whether somebody probably meant to forbid something with a part of the file that is not read. That is so if a rule
+/// is in this part, at any depth. It is so too if the part is a section for clients or projects in another form than
+/// `[clients.NAME]`.
 fn forbids(name: &str, item: &Item) -> bool {
     fn forbids(name: &str, value: &Value) -> bool {
         let is_section = |value: &Value| value.is_inline_table();

@@ -1,6 +1,6 @@
 //! Brings the editor's window to the front with the programs that each system has for this.
 //!
-//! uLoop's own server did the same for the same reason: an editor that does not have the focus draws seldom and answers late.
+//! uLoop's own server did the same, for the same reason: an editor without the focus draws seldom and answers late.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

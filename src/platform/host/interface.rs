@@ -63,7 +63,7 @@ pub struct Owner {
     /// The name of its executable.
     pub name: String,
     /// Its command line; empty if the system does not report it. It may hold secrets of that program, so it does not
-    /// cross to another process, and is empty there.
+    /// cross to another process. In another process it is empty.
     #[serde(skip)]
     pub command_line: Vec<String>,
 }
@@ -139,7 +139,8 @@ pub trait Host: Send + Sync + 'static {
     fn lacks_descriptors(&self) -> bool {
         false
     }
-    /// Returns random bytes. They differ from all others, and others may be able to guess them: no secret is made of them.
+    /// Returns random bytes that differ from all others. Somebody may be able to guess them, so no secret is made of
+    /// them.
     fn random(&self) -> [u8; 16];
     /// Returns random bytes that nobody can guess, for a secret.
     ///

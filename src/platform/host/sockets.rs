@@ -1,9 +1,10 @@
 //! Finds out, on Linux, which process listens on a port.
 //!
-//! The kernel tells at once which sockets listen, over netlink (`sock_diag(7)`). Its tables in `/proc` tell the same, but for each of
-//! them the kernel goes through the slots of all its connections, which takes milliseconds. Which process holds a socket shows only in
-//! the descriptors of that process. Those of an expected process are read first. Only if another one holds the socket, those of all
-//! processes of the socket's user are read: Linux has no other way from a socket to its process.
+//! The kernel tells at once which sockets listen, over netlink (`sock_diag(7)`). Its tables in `/proc` tell the same,
+//! but for each table the kernel goes through the slots of all its connections, which takes milliseconds. Only the
+//! descriptors of a process show that it holds a socket. The descriptors of an expected process are read first. If
+//! another process holds the socket, the descriptors of all processes of the socket's user are read: Linux has no other
+//! way from a socket to its process.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ pub struct Proc {
     read: Cell<usize>,
 }
 
-/// A listening socket that a connect to 127.0.0.1 can reach. The one with the smallest distance is reached.
+/// A listening socket that a connect to 127.0.0.1 can reach. The connect reaches the one with the smallest distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Socket {
     /// The distance of its address from 127.0.0.1.
@@ -39,7 +40,7 @@ struct Socket {
 }
 
 impl Socket {
-    /// Returns what a descriptor of the socket is a link to.
+    /// Returns the text of a link from a descriptor to this socket.
     fn link(self) -> String {
         format!("socket:[{}]", self.inode)
     }
@@ -95,7 +96,7 @@ impl Proc {
         tables.into_iter().flatten().flat_map(|table| sockets(BufReader::new(table))).collect()
     }
 
-    /// Takes those of the wanted sockets that this process holds, and returns their ports.
+    /// Takes the wanted sockets that this process holds out of the list, and returns their ports.
     fn take_held(&self, pid: u32, wanted: &mut BTreeMap<String, u16>) -> Vec<u16> {
         let mut found = Vec::new();
         if wanted.is_empty() {
@@ -120,12 +121,13 @@ pub fn name_of(pid: u32) -> String {
     name.trim_end().to_owned()
 }
 
-/// Asks the kernel for the listening sockets. Returns `None` if it does not answer, as where a container forbids the question.
+/// Asks the kernel for the listening sockets. Returns `None` if the kernel does not answer, for example because a
+/// container forbids the question.
 fn asked() -> Option<Vec<(u16, Socket)>> {
     let kernel =
         socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG)).ok()?;
     let mut found = Vec::new();
-    // An answer has at most 32 KiB, and is there when the question was taken.
+    // An answer has at most 32 KiB, and is complete as soon as the kernel has taken the question.
     let mut answer = vec![0; 32 * 1024];
     for family in [IP4, IP6] {
         send(&kernel, &question(family), SendFlags::empty()).ok()?;
@@ -165,7 +167,8 @@ fn question(family: u8) -> [u8; HEADER + REQUEST] {
     bytes
 }
 
-/// Adds the sockets in an answer that a connect to 127.0.0.1 can reach. Returns whether this is the end; `None` if it is no answer.
+/// Adds the sockets of an answer that a connect to 127.0.0.1 can reach. Returns whether the answer ends here; `None` if
+/// the bytes are no answer.
 fn told(mut bytes: &[u8], found: &mut Vec<(u16, Socket)>) -> Option<bool> {
     let number = |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     while !bytes.is_empty() {
@@ -188,7 +191,8 @@ fn told(mut bytes: &[u8], found: &mut Vec<(u16, Socket)>) -> Option<bool> {
     Some(false)
 }
 
-/// Returns the distance of an address from 127.0.0.1, in words of four bytes; `None` if a connect to that does not reach it.
+/// Returns the distance of an address from 127.0.0.1, in words of four bytes; `None` if a connect to 127.0.0.1 does not
+/// reach it.
 fn distance(words: &[[u8; 4]]) -> Option<u8> {
     match words {
         [[127, ..]] => Some(0),
@@ -280,7 +284,7 @@ mod tests {
         assert_eq!(proc.listener(port, Some(ours)), None);
     }
 
-    /// A desktop has thousands of processes. Only to name a program that nobody expected, more than one is read.
+    /// A desktop has thousands of processes. More than one is read only to name a program that nobody expected.
     #[test]
     fn what_is_read_does_not_grow_with_the_number_of_processes() {
         const OTHERS: u32 = 2000;
