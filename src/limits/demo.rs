@@ -1,4 +1,4 @@
-//! The bounds of what plays a whole session: the demo, and the trial of the Unity package in a real editor.
+//! The bounds of commands that play a whole session: the demo, and the trial of the Unity package in a real editor.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The bounds of metrics, and of what is shown of the machines.
+//! The bounds of metrics, and of the history of machines that people see.
 
 use std::time::Duration;
 

@@ -44,7 +44,7 @@ pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
 /// The same for one of several sessions: one line of the largest size, so it takes four sessions to fill
 /// [`OPEN_CALLS_MAX_BYTES`].
 pub const SESSION_CALLS_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
-/// Shortest time between two surveys of a session for which not exactly one project was found: a survey reads some files.
+/// Shortest time between two surveys of a session that has not found exactly one project: a survey reads some files.
 pub const ROUTE_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Notifications that may wait for a slow stdout; further ones are dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
@@ -73,15 +73,16 @@ pub const TOOL_NAME_MAX_BYTES: usize = 48;
 /// Longest input schema of one tool that a client gets, as compact JSON. The largest seen has 12 KiB, and a model reads all of
 /// it. A schema of 500 KB is still listed whole: whether it is too long is for the client to decide.
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
-/// Values by which the references of one schema may be replaced, all together. A reference within what another leads to may double
-/// them at each step; a schema of 12 KiB has some 500.
+/// Values by which the references of one schema may be replaced, all together. A reference inside the target of another
+/// reference may double them at each step; a schema of 12 KiB has some 500.
 pub const SCHEMA_INLINED_NODES_MAX: usize = 10_000;
 /// References of a schema that follow one another without a schema between them. Generators write one or two.
 pub const SCHEMA_CHAIN_MAX: usize = 16;
-/// Schemas that are looked at to learn whether one takes null. It is said at the top, or one or two branches below.
+/// Schemas that are looked at to learn whether a schema allows null. Null is mentioned at the top, or one or two
+/// branches below.
 pub const SCHEMA_NULL_LOOKS_MAX: usize = 64;
-/// References of one schema into a property or to an anchor, each of which costs a look at much of it. A generator writes one where a
-/// type contains itself.
+/// References of one schema into a property or to an anchor. Each costs a look at much of the schema. A generator
+/// writes one where a type contains itself.
 pub const SCHEMA_LOOKS_MAX: usize = 256;
 /// Longest name of a parameter that every API takes; the module `parameter_names` has the sources.
 pub const PARAMETER_NAME_MAX_BYTES: usize = 64;
@@ -101,7 +102,7 @@ pub const LOG_REPEATS_WINDOW: Duration = Duration::from_secs(10);
 pub const TOOLS_WAIT_HEARING: Duration = Duration::from_millis(500);
 /// Longest name, title or version kept of a client; they appear in the editor and in logs.
 pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
-/// How much of a root that names no folder is shown to people: enough to recognise it.
+/// How many bytes of a root are shown to people if it names no folder: enough to recognise it.
 pub const ROOT_SHOWN_MAX_BYTES: usize = 120;
 /// Folders taken from a client's list of roots; people open a handful.
 pub const ROOTS_MAX: usize = 64;
@@ -164,8 +165,8 @@ pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether a still editor moves again: no event reports that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How long `holdfast_wait_ready` waits for a change where only the user can help: longer than a survey takes, so that what the user
-/// has just done is seen, and no longer, because to wait does not help.
+/// How long `holdfast_wait_ready` waits for a change where only the user can help: longer than a survey takes, so that
+/// the user's last step is seen, and no longer, because waiting does not help.
 pub const HOPELESS_LOOK: Duration = Duration::from_secs(3);
 /// How long an editor that answers heartbeats off its main thread may send nothing before the connection is lost. The gateway
 /// asks every [`LIVENESS_EVERY`]: after three unanswered questions the process is frozen or the network is dead, not busy.
@@ -305,7 +306,7 @@ pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
 pub const USELESS_LINKS_FREE: u8 = 5;
 /// The first pause of a patient dial at a port where nobody listens; it doubles from here. A refused connection costs microseconds.
 pub const REDIAL_FIRST: Duration = Duration::from_millis(2);
-/// The longest pause of a patient dial: what a reload costs beside itself is half of it, on average.
+/// The longest pause of a patient dial. On average, half of it is added to the time of a reload.
 pub const REDIAL_MAX: Duration = Duration::from_millis(10);
 /// After this time, a patient dial begins a connect anew on a system that is slow to refuse. A listener on loopback answers in
 /// microseconds.
@@ -415,9 +416,9 @@ pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
 /// How long a dead actor's own task may take to end before it is aborted, and how long aborted tasks may take to end before the
 /// supervisor gives up.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the shutdown waits for a client that reads none of the last answers, and for small steps under way. Progress is
-/// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that reads
-/// nothing.
+/// How long the shutdown waits for a client that reads none of the last answers, and for small steps under way.
+/// Progress is measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s counts as
+/// a client that reads nothing.
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
 /// How long a one-shot command waits at its end for disk writes that have begun, such as the catalogue. On a busy disk one write
 /// can take a second; no client kills a command that is slow to end, as clients do with a session.
@@ -428,8 +429,8 @@ pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);
 /// Bytes given to stdout at once: what a pipe takes on Linux. A large line is written in pieces, to see whether the client reads
 /// any of it.
 pub const STDOUT_WRITE_MAX_BYTES: usize = 64 * 1024;
-/// How long an answer waits to be written before it is recorded, if this process serves one client: a client that reads takes
-/// the largest answer within a tenth of that.
+/// How long an answer waits to be written before it is recorded, if this process serves one client: a client that reads
+/// takes the largest answer within a tenth of this time.
 pub const STDOUT_SLOW: Duration = Duration::from_millis(250);
 /// Longest line that the thread of the answering part writes to stdout itself, if stdout takes it at once: a pipe takes such a
 /// line whole or not at all. Longer lines are written by stdout's thread, so that the copy delays no actor.
@@ -485,9 +486,11 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs(
 /// How long `holdfast doctor` waits for an editor's greeting: a running editor takes milliseconds, and a person waits for the
 /// report.
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
-/// How long `holdfast status --open` waits for each program that it tries, until one opens the browser: one that fails does so at once.
+/// How long `holdfast status --open` waits for each program that it tries, until one opens the browser: a program that
+/// fails does so at once.
 pub const BROWSER_START_MAX: Duration = Duration::from_secs(3);
-/// What `holdfast doctor` writes into the state folder, to see whether it has room: more than a running gateway's record usually has.
+/// Size of the file that `holdfast doctor` writes into the state folder, to see whether it has room. A running
+/// gateway's record is usually smaller.
 pub const STATE_PROBE_BYTES: usize = 64 * 1024;
 /// How often `holdfast status --watch` reads the run records and draws: twice in the shortest time between two writes of a
 /// record.
@@ -506,7 +509,7 @@ pub const SERVED_HEADERS_MAX: usize = 64;
 /// How long a request may take to arrive, and then how long its answer may take to be sent: each is one write on loopback.
 /// Prometheus gives up after 10 s by default.
 pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the server goes on reading what a peer sends after it was answered: closing at once could lose the answer.
+/// How long the server goes on reading from a peer after it answered: closing at once could lose the answer.
 pub const SERVED_LINGER: Duration = Duration::from_millis(500);
 /// How long a server that ends waits for the answers that its clients still read, and for connections that linger.
 pub const SERVED_END_MAX: Duration = Duration::from_secs(1);

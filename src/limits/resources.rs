@@ -9,7 +9,8 @@ use super::MIB;
 pub const RESOURCE_TEXT_MAX_BYTES: usize = MIB;
 /// Resources in one list. With several editors each has a few of its own; the rest can be read by the address of the first ones.
 pub const RESOURCES_LISTED_MAX: usize = 100;
-/// Longest address of a resource that a client may ask for. It names an editor at most, and that is named by a path.
+/// Longest address of a resource that a client may ask for. At most it names an editor, and the editor's name may be a
+/// path.
 pub const RESOURCE_URI_MAX_BYTES: usize = 8 * 1024;
 /// Longest argument of a prompt: a path, or a word or two.
 pub const PROMPT_ARGUMENT_MAX_BYTES: usize = 1024;

@@ -1,4 +1,4 @@
-//! The bounds of what a client gets of a result.
+//! The bounds of the part of a result that a client gets.
 
 use super::MIB;
 #[cfg(doc)]
@@ -15,8 +15,8 @@ pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
 pub const RESULT_MEDIA_FILES_MAX: usize = 16;
 /// Largest image as base64 that every API of models takes: Anthropic's limit. It is below [`RESULT_INLINE_MAX_BYTES`].
 pub const IMAGE_BASE64_MAX_BYTES: usize = 5 * MIB;
-/// Longest side of an image in pixels that every API of models takes: Anthropic's limit. With more than 20 images in a request it is
-/// 2,000, which a single result cannot know.
+/// Longest side of an image in pixels that every API of models takes: Anthropic's limit. With more than 20 images in a
+/// request the limit is 2,000, but a single result cannot know their number.
 pub const IMAGE_SIDE_MAX_PIXELS: u32 = 8_000;
 /// Segments of a JPEG that are passed over on the way to its size. Cameras write some 20; a colour profile has at most 255.
 pub const JPEG_SEGMENTS_MAX: usize = 1_000;
