@@ -50,7 +50,7 @@ impl Results {
         self.told(&format!("FAILED  {text}"), Tone::Bad);
     }
 
-    /// Notes a step, by whether it did what it must. `why`: what is said behind it if it did not.
+    /// Notes whether a step did what it must. `why`: the words about a step that did not.
     pub(super) fn step(&mut self, name: &str, good: bool, why: &str) {
         if good { self.passed(name) } else { self.failed(&format!("{name}: {}", cut_with_ellipsis(&clean(why), 300))) }
     }
