@@ -1,5 +1,4 @@
-//! Decides whether a hub has the links of a session. The session is that of `holdfast serve`, or of a command that
-//! makes one.
+//! Decides whether a hub has the links of a session: of a session of `holdfast serve`, or of one that a command opens.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicU32};

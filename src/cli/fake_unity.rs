@@ -11,7 +11,7 @@ use holdfast_fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 /// Runs until its stdin ends, a line on stdin tells it to quit, or a simulated crash ends it.
 pub fn run(arguments: FakeUnityArgs) -> ExitCode {
     let mut options = arguments.steer_options();
-    // Whoever types its commands on the terminal must see what is typed.
+    // A person who types its commands on the terminal must see the typed text.
     options.quiet |= std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let mut config = arguments.into_config();
     let net = AbortiveTcp::default();

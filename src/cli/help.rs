@@ -28,7 +28,8 @@ pub fn dressed(command: Command, words: &[OsString]) -> Command {
     }
 }
 
-/// Lists the subcommands under headings, and leaves out the options of `serve`, which are also those of the program itself.
+/// Lists the subcommands under headings. Leaves out the options of `serve`, because they are also options of the
+/// program itself.
 fn grouped(mut command: Command, short: bool) -> Command {
     command.build();
     let widest = GROUPS.iter().flat_map(|(_, group)| group.iter().map(|name| name.len())).max().unwrap_or_default();

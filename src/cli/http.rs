@@ -154,7 +154,7 @@ impl<S: Spawn> Served<S> {
         Self { parts, posts, looked: watch::Sender::new(None), looking: std::sync::Mutex::new(false) }
     }
 
-    /// The projects that the hub knows: those of its links, and those whose tools are on disk.
+    /// The projects that the hub knows: those with a link, and those whose tools are on disk.
     fn known(&self) -> Vec<Known> {
         let mut known = self.parts.links.known();
         let on_disk = self.looked.borrow().as_ref().map(|(_, projects)| projects.clone()).unwrap_or_default();

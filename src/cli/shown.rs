@@ -108,7 +108,8 @@ impl Shown for Parts {
     }
 
     fn sample(&self) -> Sample {
-        // If there are several sessions and links, each number is the sum over them, except those of the links.
+        // If there are several sessions and links, each number is the sum over the sessions. Numbers of links are given
+        // for each link.
         let requests = self.sessions.counts();
         let mut clients = self.sessions.all();
         clients.retain(|client| !client.id.is_post() && client.handshake().opened);

@@ -84,7 +84,7 @@ pub(super) fn state_dir(system: System, variable: impl Fn(&str) -> Option<String
     }
 }
 
-/// Returns the folders that Windows makes private to this user: those of the user's profile.
+/// Returns the folders of the user's profile: Windows makes them private to this user.
 pub(super) fn profile_folders() -> Vec<PathBuf> {
     ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()
 }

@@ -126,7 +126,7 @@ impl Client {
         });
     }
 
-    /// Tells the client how its call goes on. `version`: that of MCP to write it in.
+    /// Tells the client how its call goes on. `version`: the MCP version of the message.
     pub fn goes_on(&self, key: RequestKey, news: &ProgressNews, version: ProtocolVersion) {
         let ProgressNews { token, progress, total, message } = news;
         let line = match self.outbox.number_of(key).filter(|_| self.speaks_port) {

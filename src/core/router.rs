@@ -76,7 +76,7 @@ pub fn route(named: Named<'_>, roots: Roots<'_>, running: impl FnOnce() -> Vec<R
         // The client's roots may still say which project that editor should have.
         (Named::Port(_), Roots::Awaited) => Route::Wait,
         (Named::Port(project), _) => Route::Port(project.map(Path::to_path_buf)),
-        // Also if the roots contain another project: the session was started for a certain project.
+        // This holds even if the roots contain another project: the session was started for a certain project.
         (Named::Missing, _) => Route::Nobody(projects(&running())),
         (Named::None, Roots::Awaited) => Route::Wait,
         (Named::None, Roots::Hold([one])) => Route::To(one.clone()),

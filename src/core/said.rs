@@ -150,7 +150,7 @@ impl SaidCalls {
         numbers.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
-    /// Returns what another gateway is told of the open calls, in the order in which they came.
+    /// Returns the open calls as another gateway is told of them, in the order in which they came.
     pub fn told(&self, now: Instant) -> Vec<OpenRequest> {
         let told = |(number, said): (&u64, &Said)| OpenRequest {
             request: *number,

@@ -276,7 +276,7 @@ impl HubPort {
         !state.said.is_empty() || !state.questions.is_empty()
     }
 
-    /// Returns what another gateway is told of the open calls.
+    /// Returns the open calls as another gateway is told of them.
     pub fn told(&self) -> Vec<OpenRequest> {
         enter(&self.state).said.told(Instant::now())
     }

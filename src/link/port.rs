@@ -142,7 +142,7 @@ impl Port {
         self.0.tools.published.subscribe()
     }
 
-    /// What a session of another process is told of the link; `None` if it leads to no project.
+    /// Returns the news of the link for a session of another process; `None` if the link leads to no project.
     pub fn sighting(&self) -> Option<Sighting> {
         let project = self.leads_to()?.to_path_buf();
         let (seen, digest) = (self.seen(), self.told_tools().digest.clone());
@@ -150,7 +150,7 @@ impl Port {
         Some(Sighting { project, seen, source: published.source, disk_read: published.disk_read, digest })
     }
 
-    /// The tools as a session of another process is told of them.
+    /// Returns the tools in the form for a session of another process.
     pub fn told_tools(&self) -> Arc<messages::Tools> {
         self.0.tools.told()
     }

@@ -158,7 +158,7 @@ impl Tools {
         *enter(&self.hub) = rules.map(|policy| Arc::new(Config { policy, ..Config::default() }));
     }
 
-    /// Returns the tools as a session of another process is told of them. Kept as long as nothing changes.
+    /// Returns the tools in the form for a session of another process. The value is kept as long as nothing changes.
     pub fn told(&self) -> Arc<messages::Tools> {
         let published = self.published.borrow().clone();
         let rules = enter(&self.rules).clone().map(|(_, policy)| policy);

@@ -103,7 +103,7 @@ pub struct ChildSpec {
     pub settle: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Starts a child with these tasks, linked to its supervisor if it has one. The error is that of `pre_start`.
+/// Starts a child with these tasks, linked to its supervisor if it has one. The error comes from `pre_start`.
 pub type Start = Box<
     dyn Fn(Option<ActorCell>, Tasks) -> BoxFuture<'static, Result<(ActorCell, JoinHandle<()>), SpawnErr>> + Send + Sync,
 >;

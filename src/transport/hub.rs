@@ -206,7 +206,7 @@ async fn open<S: Spawn>(parts: &Parts, several: &Several<S>, connection: Connect
             ),
         ),
         (Ok(_), Some(_)) if parts.env.is_draining() => refuse(Reason::Ending, "the hub is ending".to_owned()),
-        // One session is that of stdin and stdout, which a hub does not use.
+        // One session belongs to stdin and stdout, and a hub does not use it.
         (Ok(_), Some(_)) if parts.sessions.local().len() + 1 >= SESSIONS_MAX => {
             refuse(Reason::Full, format!("{} sessions are open, and the hub takes no more", SESSIONS_MAX - 1))
         }

@@ -43,7 +43,7 @@ pub struct HubSeat {
     pub starts: bool,
     /// The program to start as a hub. `None` if this process must not start one.
     pub command: Option<Program>,
-    /// Whether the session is that of a command, which makes one call: it starts no hub, and asks none to retire.
+    /// Whether a command opened this session. A command makes one call, starts no hub, and asks none to retire.
     pub is_command: bool,
     /// Whether a hub has served this session: the value is here for the actor's successor.
     pub served: AtomicBool,

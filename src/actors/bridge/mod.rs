@@ -284,7 +284,7 @@ impl BridgeActor {
 
     fn shorten_wait(&self, state: &mut Rest, because: &Event) {
         if *because == Event::CallsWaiting && state.useless.circles() {
-            // Each connection that holds calls again would cut the next pause short.
+            // Calls are held again by each such connection, and that would cut every pause short.
             return;
         }
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
@@ -380,7 +380,7 @@ impl BridgeActor {
     }
 }
 
-/// The hands of the machine.
+/// The bridge's [`Hands`]: carries out the effects of the machine.
 struct Shell<'s> {
     actor: &'s BridgeActor,
     rest: &'s mut Rest,

@@ -38,7 +38,7 @@ impl Line {
     }
 }
 
-/// Looks at the project's files. `None` also if that takes too long, or while an earlier read of the project's files hangs.
+/// Looks at the project's files. `None` if that takes too long, or while an earlier read of the project's files hangs.
 async fn look(with: &Surroundings, state: impl FnOnce(&dyn Host) -> Option<u64> + Send + 'static) -> Option<u64> {
     let permit = Arc::clone(&with.link.identity_read).try_acquire_owned().ok()?;
     let host = Arc::clone(&with.env.host);

@@ -40,7 +40,7 @@ enum Way {
 }
 
 impl SessionActor {
-    /// Feeds an event to the machine that decides when it is known where the session goes, and carries out what it orders.
+    /// Feeds an event to the routing machine, and carries out the machine's orders.
     pub(super) fn route(&self, state: &mut State, event: &Event) {
         let out = state.routing.feed(event);
         self.seat.env.events.tell_step(&out, event);
@@ -96,7 +96,7 @@ impl SessionActor {
         self.route(state, &Event::Requested { look });
     }
 
-    /// Moves the session to where the router leads.
+    /// Moves the session to the link that the router chose.
     fn follow(&self, state: &mut State) {
         let (running, of_others) = (|| self.seat.links.running(), !self.seat.links.is_for_one());
         let heading = Arc::new(self.seat.client.meant(|meant| meant.heading(running, of_others)));
@@ -187,8 +187,9 @@ impl SessionActor {
         Way::Nowhere { link, changed }
     }
 
-    /// Moves the session to the link `way`, and accepts the calls that waited for a link. The session's held calls on the former
-    /// link are refused, because they were meant for that link's project; unless that editor is still one of the session's choice.
+    /// Moves the session to the link `way`, and accepts the calls that waited for a link. The session's held calls on
+    /// the former link are refused, because they were meant for that link's project. They stay if that editor is still
+    /// one of the session's choice.
     fn go(&self, state: &mut State, way: &Way, heading: &Heading) {
         let former = self.seat.link();
         let (way, changed) = match way {
@@ -317,7 +318,7 @@ impl SessionActor {
         let links = self.seat.links.all();
         let of_editors = links.iter().filter(|link| *link.place() != Place::Nowhere).count();
         if self.seat.links.is_for_one() && of_editors <= 1 && unrouted(&self.seat.client) == 0 {
-            // With one ledger, the ledger checks the same.
+            // If there is only one ledger, that ledger checks the same.
             return Ok(());
         }
         let said = self.seat.links.said_bytes();

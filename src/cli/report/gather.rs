@@ -175,7 +175,7 @@ fn named_projects(status: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Adds the secrets that are known here: those in the environment, and those of the projects' editors.
+/// Adds the secrets that are known here: from the environment, and from the projects' editors.
 fn secrets(projects: &[String], redactor: &mut Redactor) {
     for (_, value) in std::env::vars().filter(|(name, _)| is_secret_name(name)) {
         redactor.secret(&value);

@@ -23,8 +23,8 @@ pub struct Record {
     about: String,
     package: String,
     pub version: String,
-    /// The sum of every file: SHA-256 of the file with `
-    /// ` as line ends; for a `.meta` file, SHA-256 of the line with its GUID.
+    /// The sum of every file. It is the SHA-256 of the file with LF as line ends. For a `.meta` file, it is the SHA-256
+    /// of the line with its GUID.
     pub files: Sums,
 }
 

@@ -53,9 +53,9 @@ pub fn native(path: &str) -> PathBuf {
 /// too large, unreadable); then the file counts as changed.
 pub type Sums = BTreeMap<String, Option<String>>;
 
-/// Returns the sum of a file in hexadecimal: SHA-256 of its bytes with `
-/// ` as line ends, or of the line with the GUID in a `.meta` file. Version control may change line ends, and versions of Unity
-/// rewrite the `.meta` files of an embedded package. Neither is a change by the user.
+/// Returns the sum of a file in hexadecimal. It is the SHA-256 of the file's bytes with LF as line ends, or, for a
+/// `.meta` file, of the line with the GUID. Version control may change line ends, and versions of Unity rewrite the
+/// `.meta` files of an embedded package. Neither is a change by the user.
 pub fn sum(path: &str, bytes: &[u8]) -> String {
     let digest = Sha256::digest(meaning(path, bytes));
     digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))

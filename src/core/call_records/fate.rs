@@ -11,7 +11,7 @@ use crate::fsm::call::Verdict;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, CALL_RECORDS_READ_MAX_BYTES, LEFT_CALLS_MAX_AGE};
 use crate::protocol::ids::CallId;
 
-/// What becomes of a set of records that another process wrote.
+/// The fate of a set of records that another process wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetFate {
     /// Its process lives, or may live: the set belongs to that process.
@@ -36,7 +36,7 @@ pub struct SetFacts {
     pub is_copy: bool,
 }
 
-/// Decides what becomes of a set of records that another process wrote.
+/// Decides the fate of a set of records that another process wrote.
 pub fn fate_of_set(facts: SetFacts) -> SetFate {
     match facts {
         SetFacts { is_free: false, .. } => SetFate::Lives,
@@ -103,7 +103,7 @@ impl Left {
     }
 }
 
-/// What becomes of a request that an earlier gateway had.
+/// The fate of a request that an earlier gateway had.
 #[derive(Debug, Clone)]
 pub enum Fate {
     /// No byte of a call for the request was written, so it is handled like a new request. At the end of a session it
@@ -153,7 +153,7 @@ pub struct Facts {
     pub adopter: Adopter,
 }
 
-/// Decides what becomes of a request that an earlier gateway had.
+/// Decides the fate of a request that an earlier gateway had.
 pub fn fate(facts: Facts) -> Fate {
     let Facts { known, was_sent, are_lost, is_damaged, waited, is_ending, adopter } = facts;
     match (known, adopter) {

@@ -62,7 +62,7 @@ impl Hash for Entry {
             phase,
             // The times of progress rise without an end. The model's calls report none.
             progress: _,
-            // For words, the log and metrics.
+            // Only words, the log and metrics use it.
             waits_for: _,
         } = self;
         (call, machine, phase).hash(hasher);

@@ -250,9 +250,9 @@ impl Hash for Attempt {
             recovery,
             running_max,
             of_another_gateway,
-            // For the log and metrics.
+            // Only the log and metrics use it.
             sending: _,
-            // It chooses words.
+            // It only chooses words.
             unrun: _,
         } = self;
         (at, recovery, running_max, of_another_gateway).hash(hasher);

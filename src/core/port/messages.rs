@@ -1,7 +1,8 @@
 //! The messages of the port between a session and a hub, as JSON-RPC. The session is the client: it names a link by its project.
 //!
-//! The session numbers its requests itself, and never uses a number twice. Beside these messages it sends `notifications/cancelled` and
-//! `ping` as MCP has them, and those of [`hub`](crate::protocol::hub). Unknown members of a message are skipped.
+//! The session numbers its requests itself, and never uses a number twice. Besides these messages it sends
+//! `notifications/cancelled` and `ping` as MCP has them, and the messages of [`hub`](crate::protocol::hub). Unknown
+//! members of a message are skipped.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a connected editor does, and what stands still in it.
+//! The work of a connected editor, and the parts of it that stand still.
 
 use std::sync::Arc;
 use std::time::Duration;

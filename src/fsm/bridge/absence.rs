@@ -70,7 +70,7 @@ pub(super) struct Round {
 enum Unreached {
     /// No target failed in this way.
     No,
-    /// Nothing listened, or not any more.
+    /// Nobody listened.
     Absent,
     /// A program accepted the connection but did not answer.
     Silent,

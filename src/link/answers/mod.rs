@@ -416,7 +416,7 @@ impl Answers {
     }
 }
 
-/// The profile in which results are kept and recorded: that of no client in particular.
+/// Returns the profile in which results are kept and recorded. It belongs to no client in particular.
 fn any_client() -> ClientProfile {
     ProtocolVersion::STATELESS.into()
 }

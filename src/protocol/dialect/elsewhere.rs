@@ -2,7 +2,7 @@
 
 use super::ALL;
 
-/// Returns the names that a tool with these names has in other packages: those of the tools with the same role.
+/// Returns the names that a tool with these names has in other packages, where tools with the same role have them.
 /// `unity/Core/Tools/OtherNames.cs` has the names under which our own package's tools can be called too; a test
 /// compares the two lists. The remaining names only bind a tool to rules.
 pub fn names_elsewhere(names: &[&str]) -> Vec<&'static str> {

@@ -37,7 +37,8 @@ pub enum Resource {
     Calls,
     /// The last result of a compilation that passed through this gateway.
     CompileErrors,
-    /// The newest entries of Unity's console. To read it is a call of the editor's tool. Only if the package has such a tool.
+    /// The newest entries of Unity's console. To read it is a call of the editor's tool, so it exists only if the
+    /// package has such a tool.
     Console,
 }
 
@@ -134,7 +135,7 @@ pub enum AnswerForm {
     ResourceText(Arc<str>),
 }
 
-/// Parses the params of `resources/read`. `version`: that of the request, if it names one.
+/// Parses the params of `resources/read`. `version`: the request's version, if it names one.
 pub(super) fn read_resource(
     params: Option<&RawValue>,
     version: Option<ProtocolVersion>,

@@ -44,8 +44,8 @@ enum What {
 pub struct ToolFacts<'a> {
     /// All the names that the tool has here. A rule on one of them binds the tool.
     pub names: Vec<&'a str>,
-    /// The names that a tool like it has in other packages. A rule that refuses one of them refuses the tool; a rule that allows
-    /// one allows nothing here.
+    /// The names that tools like this one have in other packages. A rule that refuses one of these names refuses the
+    /// tool; a rule that allows one of them allows nothing here.
     pub elsewhere: Vec<&'static str>,
     /// The tool's annotations.
     pub annotations: &'a Annotations,
@@ -168,7 +168,8 @@ impl Serialize for Pattern {
 
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Parses each rule as it is deserialised, so that an error names the position of the rule and not that of its list.
+        /// Parses each rule as it is deserialised, so that an error names the position of the rule and not the position
+        /// of its list.
         struct OfText;
         impl Visitor<'_> for OfText {
             type Value = Pattern;

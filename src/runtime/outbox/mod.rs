@@ -90,8 +90,8 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// The right to write to stdout. Dropping it releases the right, also if making the line panics, unless the right was passed to
-/// the pump.
+/// The right to write to stdout. Dropping it releases the right, even if making the line panics. A right that was
+/// passed to the pump is not released.
 struct Right<'o> {
     outbox: &'o Outbox,
     left_to_pump: bool,

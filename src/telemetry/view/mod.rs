@@ -191,7 +191,7 @@ pub struct Resources {
 pub struct Snapshot {
     #[serde(flatten)]
     pub status: Status,
-    /// In seconds since the Unix epoch. The ages are those of this moment.
+    /// When the record was written, in seconds since the Unix epoch. Ages in the record count until then.
     pub written_at: f64,
     pub calls: Calls,
     /// The times without the editor, the last one first.

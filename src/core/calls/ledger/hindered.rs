@@ -11,7 +11,7 @@ use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::Epoch;
 
 impl Ledger {
-    /// Records why nothing can be written on this connection for now. `None`: it can be written on again.
+    /// Records why nothing can be written on this connection for now. `None`: writing is possible again.
     pub fn hinder(&mut self, epoch: Epoch, cause: Option<Cause>) {
         let before = self.hindered;
         match cause {

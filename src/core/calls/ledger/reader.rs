@@ -32,7 +32,7 @@ impl Hash for Ledger {
             // It chooses words, and when progress is reported. The model's calls have no progress.
             awaits_list: _,
             wanted,
-            // For the caller, who tells others of a change.
+            // Only the caller uses it, to tell others of a change.
             wanted_moved: _,
             availability,
             hindered,
@@ -40,14 +40,14 @@ impl Hash for Ledger {
             // It chooses words.
             no_reload: _,
             draining,
-            // For the caller, who sets its timer.
+            // Only the caller uses it, to set its timer.
             armed: _,
             // They are counts for metrics.
             surprises: _,
             recovered,
             // It decides between the calls of several sessions. The model has one.
             served: _,
-            // For the caller, who tells others of a change.
+            // Only the caller uses it, to tell others of a change.
             moved: _,
             // It chooses words.
             heartbeat: _,

@@ -17,8 +17,8 @@ const ARGUMENTS: &str = "Arguments";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadableCalls;
 
-/// Returns every name that stands where a batch may have the name of a tool, in any form that the editor might accept: members
-/// given twice, in any case of their letters, in lists or not.
+/// Returns every name in a place where a batch may have the name of a tool, in any form that the editor might accept:
+/// in members given twice, in any case of letters, in lists or not.
 pub(super) fn tools(arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {
     let Within(names) = serde_json::from_str(arguments.get()).map_err(|_| UnreadableCalls)?;
     Ok(names)

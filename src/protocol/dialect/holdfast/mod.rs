@@ -41,7 +41,7 @@ static PROPERTIES: Properties = Properties {
     // No default port: without the instance file there is no token, so no editor can be greeted.
     default_ports: &[],
     transport: Transport::Stream,
-    // `unity/Core/Tools/BuiltIn/CompileTool.cs`, `ConsoleTools.cs`.
+    // Source: `unity/Core/Tools/BuiltIn/CompileTool.cs`, `ConsoleTools.cs`.
     roles: Roles {
         compile: &["compile"],
         console: &["get-logs"],

@@ -182,7 +182,7 @@ impl ClientOverrides {
         if faults.is_empty() { Ok(Self(said)) } else { Err(faults) }
     }
 
-    /// The habits of the client with this `clientInfo.name`: those of the table, with the user's settings applied.
+    /// The habits of the client with this `clientInfo.name`, as the table has them, with the user's settings applied.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
         let name = name.trim();
         self.0
