@@ -21,15 +21,15 @@ fn logs(state: &Path) -> Vec<LogFile> {
 fn whoever_has_the_pid_later_keeps_no_follower() {
     let start = Instant::now();
     let (record, none, unknown) = (Some(true), Some(false), None);
-    // What is seen at these times: of the record and of the process. Is it over then?
+    // Each row: at which second the record and the process were seen, and whether the process counts as ended.
     for (seen, over) in [
-        // In another container, and killed there: the pid means nothing here.
+        // The process was killed in another container, so the pid means nothing here.
         (vec![(0, record, Liveness::Dead), (9, none, Liveness::Dead)], true),
         (vec![(0, record, Liveness::Dead), (9, record, Liveness::Dead)], false),
-        // Another process has the pid.
+        // Another process has the pid now.
         (vec![(0, record, Liveness::Alive), (9, none, Liveness::Alive)], false),
         (vec![(0, record, Liveness::Alive), (1, none, Liveness::Alive), (9, none, Liveness::Alive)], true),
-        // It starts: it has no record yet, for however long.
+        // The process still starts, and has no record yet, however long that takes.
         (vec![(0, none, Liveness::Alive), (99, none, Liveness::Alive), (999, none, Liveness::Alive)], false),
         (vec![(0, none, Liveness::Alive), (99, record, Liveness::Alive), (100, none, Liveness::Alive)], false),
         (vec![(0, record, Liveness::Alive), (1, unknown, Liveness::Alive), (9, unknown, Liveness::Alive)], false),

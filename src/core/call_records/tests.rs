@@ -59,7 +59,7 @@ fn the_oldest_late_results_make_room_and_nothing_else_does() {
             records.apply(Record::Delivered(origin(number.into())), number.into());
         }
     }
-    // Its client has not heard that it runs on.
+    // The client of call 2 does not know yet that its call runs on.
     records.apply(answered(2, "[12345678]"), 2);
     records.make_room(30);
     assert_eq!(told_late(&records), ["2 [12345678]", "3 [12345678]", "4 [12345678]"]);
@@ -104,7 +104,7 @@ fn a_call_of_unknown_outcome_may_be_sent_again_if_its_tool_is_repeatable() {
         let Record::Answered { call, result, runs_on, at, .. } = answered(1, "[0]") else { unreachable!() };
         records.apply(Record::Answered { call, result, runs_on, unknown: true, at }, 0);
         assert_eq!(told(&records, 1), if repeatable { "may be sent again, or [0]" } else { "[0]" });
-        // A sure result is not looked for again.
+        // A certain result replaces the uncertain one, and the gateway does not search for the outcome again.
         records.apply(answered(1, "[1]"), 0);
         assert_eq!(told(&records, 1), "[1]");
     }
@@ -154,7 +154,7 @@ fn a_call_that_runs_on_stays_until_its_late_result_is_old_whenever_its_client_ha
         again
     };
     let delivered = || Record::Delivered(origin(1));
-    // The client has the answer before the late result comes, or after that.
+    // The late result comes before or after the client has its answer.
     for steps in [[runs_on(1), delivered(), answered(1, "[1]")], [runs_on(1), answered(1, "[1]"), delivered()]] {
         let mut records = CallRecords::default();
         records.apply(sent(1), 5);
@@ -197,8 +197,8 @@ enum Step {
     ClientIsAnswered,
 }
 
-/// A kill at every point of a call's life, also within each record: the call never runs twice, and what its client is told is
-/// true.
+/// The gateway is killed at every point of a call's life, also within each record. The call never runs twice, and the
+/// client is told the truth.
 #[test]
 fn a_kill_at_every_point_of_a_call_leaves_a_successor_that_sends_nothing_twice_and_tells_no_lie() {
     let lines: Vec<String> = [sent(1), answered(1, "[1]"), Record::Delivered(origin(1))]
@@ -290,7 +290,7 @@ fn unknown(number: u8) -> Record {
     Record::Answered { call, result, runs_on: false, unknown: true, at: None }
 }
 
-/// Every state of a record, and what becomes of its request: while the session goes on, and when it ends.
+/// For every state of a record: how its request is answered while the session goes on, and while it ends.
 #[test]
 fn what_becomes_of_a_request_follows_from_its_record() {
     let lacks = Adopter::Lacks(call(1));
@@ -327,7 +327,7 @@ fn what_becomes_of_a_request_follows_from_its_record() {
     assert_eq!(text(&fate(facts(no_journal, Adopter::Reader))), "adopted", "no journal could be asked");
 }
 
-/// A request of which nothing is on record was not sent, unless its record may be missing. What is on record holds in any case.
+/// A request without a record was not sent, unless its record may be missing. An existing record is true in any case.
 #[test]
 fn a_record_that_may_be_missing_is_no_proof_that_nothing_was_sent() {
     let nothing = || facts(None, Adopter::Owner);
@@ -404,7 +404,7 @@ fn records_of_others_are_taken_over_if_their_process_is_dead_and_they_are_its_ow
 
 #[test]
 fn what_a_session_may_still_bring_is_left_to_it_and_what_nobody_brings_is_told() {
-    // Sent; told to be running, with and without the client having that; answered.
+    // Calls that were sent, that run on (with and without the client's knowledge), and that were answered.
     let mut records = CallRecords::default();
     (1..=4).for_each(|number| records.apply(sent(number), 0));
     [2, 3].into_iter().for_each(|number| records.apply(runs_on(number), 0));
@@ -416,7 +416,7 @@ fn what_a_session_may_still_bring_is_left_to_it_and_what_nobody_brings_is_told()
     assert_eq!(all(&|left| left.is_left_behind(Asker::Unknown)), [false, false, true, false]);
     assert_eq!(all(&|left| left.is_to_be_told(Asker::Killed)), [true, true, false, true]);
     assert_eq!(all(&|left| left.is_to_be_told(Asker::Lives) || left.is_to_be_told(Asker::Unknown)), [false; 4]);
-    // A later gateway has the same, until the client was told.
+    // A later gateway knows the same about these calls, until their clients were told.
     let mut later = CallRecords::default();
     records.left().iter().flat_map(|left| left.lines(true)).for_each(|line| later.apply(line, 0));
     let shown = |records: &CallRecords| format!("{:?}", records.left());

@@ -62,7 +62,7 @@ fn a_name_that_is_not_certain_is_refused_with_its_own_reason() {
     let editors = || say(&["Forest", "a/Castle"]);
     let rows: [(&[&str], Refusal); 8] = [
         (&[], Refusal::Unnamed { editors: editors() }),
-        // The one that is closed may be meant: its editor was listed as `Castle` before the other one was known.
+        // `Castle` may mean the closed project: its editor had that name until the second `Castle` was known.
         (&["Castle"], Refusal::Ambiguous { name: "Castle".into(), fits: say(&["a/Castle", "b/Castle"]) }),
         (
             &["Harbour"],
@@ -96,7 +96,7 @@ fn a_name_that_is_not_certain_is_refused_with_its_own_reason() {
     );
 }
 
-/// Every combination of a route, a scope, what runs and what a call says, with two projects.
+/// Every combination of a route, a scope, running editors and the name in a call, with two projects.
 #[test]
 fn whatever_is_said_and_runs_no_call_reaches_an_editor_that_it_does_not_mean() {
     let (a, b) = ("/p/a", "/p/b");
@@ -172,7 +172,7 @@ fn a_session_uses_what_it_was_started_for_or_its_roots_and_else_every_editor() {
     for (named, roots, scope) in rows {
         assert_eq!(Scope::of(named, roots, &[]), scope, "{named:?} {roots:?}");
     }
-    // Of several projects in the roots one editor runs: the others are still the session's.
+    // The roots hold several projects, and one of them has an open editor. The others still belong to the session.
     let seen = paths(&["/b", "/a"]);
     let scope = |named: Named<'_>, roots: &[&str]| Scope::of(named, Roots::Hold(&paths(roots)), &seen);
     assert_eq!(scope(Named::None, &["/a"]), Scope::Only(paths(&["/a", "/b"])));

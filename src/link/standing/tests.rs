@@ -1,5 +1,5 @@
-//! What a port answers, as JSON: each value comes back as it was, apart from what must not cross. `tests/vectors/port/`
-//! holds the literal text of some values, so that a change of the form is noticed.
+//! Answers of a port as JSON: each value comes back unchanged, without the parts that must not leave the process.
+//! `tests/vectors/port/` holds the literal text of some values, which reveals a change of the form.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -208,7 +208,7 @@ fn status() -> LinkStatus {
     }
 }
 
-/// The status as another process has it.
+/// Returns the status as it arrives in another process.
 fn status_elsewhere() -> LinkStatus {
     let mut status = status();
     status.picture.target.as_mut().unwrap().expected = None;

@@ -147,7 +147,7 @@ fn a_rule_on_a_group_binds_the_tools_of_that_group() {
         assert_eq!((names("@group:scenes", group), names("!@group:Scenes", group)), (is, is_not), "{group:?}");
     }
     assert!(Pattern::parse("@group:").is_err());
-    // Only the first prefix is one; the rest is the name.
+    // Only the first prefix counts. The rest belongs to the name.
     for (group, is) in [(Some("Scenes"), false), (Some("group:scenes"), true), (Some(""), false)] {
         assert_eq!(names("@group:group:scenes", group), is, "{group:?}");
     }

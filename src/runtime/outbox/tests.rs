@@ -333,7 +333,7 @@ async fn who_takes_nothing_of_what_waits_is_noticed_and_who_has_nothing_to_take_
     assert!(tokio::time::timeout(20 * most, outbox.stands_still(most)).await.is_err(), "nothing waits");
     outbox.notify(PING, "{}".to_owned(), false);
     assert!(tokio::time::timeout(2 * most, outbox.stands_still(most)).await.is_ok());
-    // One that takes a little each time is slow, and is there.
+    // A client that takes a little each time is slow, but it is there.
     let taking = async {
         loop {
             tokio::time::sleep(most / 2).await;

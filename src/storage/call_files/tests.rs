@@ -49,12 +49,12 @@ fn a_successor_knows_what_was_sent_and_answered_whatever_was_cut_off() {
     first.answered(call(3), "[3]", (false, false));
     first.delivered(origin(3));
     drop(first);
-    // The same lines in another file; by its number it would be a copy.
+    // Without its file number, the new file does not count as a copy of the old one.
     let text = std::fs::read_to_string(&path).unwrap();
     let head: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let text = text.replace(&format!(r#","file":{}"#, head["gateway"]["file"]), "").into_bytes();
     let last_line = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-    // Whatever is cut off the last line, which deletes the third record, all else is known.
+    // The last line deletes the third record. It may be cut anywhere: all other records are still known.
     for cut in last_line..=text.len() {
         std::fs::write(&path, &text[..cut]).unwrap();
         let second = open(&path, "two".to_owned()).unwrap();
@@ -131,7 +131,7 @@ fn a_call_is_not_sent_once_its_record_would_not_be_found() {
         let refused = file.sent(sent(2));
         assert!(matches!(refused, Err(Unrecorded::Lost(lost)) if lost == why), "{nth}: {refused:?}");
         assert_eq!(told(&file, 2), "not sent", "{nth}");
-        // What is not its own any more it leaves alone.
+        // A gateway does not touch records that it no longer owns.
         let before = std::fs::read(&path).ok();
         file.tidy(Duration::from_secs(9), Duration::ZERO);
         assert_eq!(std::fs::read(&path).ok(), before, "{nth}");
@@ -179,13 +179,13 @@ fn a_copy_has_another_name_and_is_not_believed_to_know_all() {
     let second = open(&copy, "two".to_owned()).unwrap();
     assert!(second.is_copy && second.is_damaged && second.gateway == "two" && !second.has_those_of(&first.name));
     assert_eq!(told(&second, 1), "sent");
-    // From here on it is no copy any more.
+    // The copy has its own name by now, so the next hub does not take it for a copy.
     drop(second);
     assert!(!open(&copy, "three".to_owned()).unwrap().is_copy);
     assert_eq!(first.owned(), Ok(()));
 }
 
-/// A damaged line is not seen in the file that is written anew. Whoever comes after that must not take it for whole.
+/// The rewritten file no longer contains the damaged line. A later successor must not take the file for complete.
 #[test]
 fn what_was_damaged_is_no_proof_to_a_later_successor_either() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn what_was_damaged_is_no_proof_to_a_later_successor_either() {
     std::fs::write(&path, text.replacen("\"sent\"", "\"s?nt\"", 1)).unwrap();
     let second = open(&path, "two".to_owned()).unwrap();
     assert!(second.is_damaged && told(&second, 1) == "not sent" && told(&second, 2) == "sent");
-    // Its session is told that the outcome is unknown, and the hub is killed before the answer is delivered.
+    // The client's session is told that the outcome is unknown. Then the hub is killed before that answer is delivered.
     second.unknown(sent(1), "[0]");
     let third = open(&path, "three".to_owned()).unwrap();
     assert!(!third.is_damaged && third.has_those_of(&second.name) && !third.has_those_of(&first.name));
@@ -276,7 +276,7 @@ fn what_was_delivered_is_soon_nowhere_on_the_disk() {
     file.delivered(origin(0));
     file.tidy(Duration::ZERO, Duration::MAX);
     assert!(!text().contains("secret-0") && text().contains("secret-1") && text().contains("secret-2"), "{}", text());
-    // A call that lasts keeps nothing of others there.
+    // A call that is still open does not keep the records of other calls in the file.
     file.sent(sent(9)).unwrap();
     file.delivered(origin(1));
     file.dropped(call(2));
@@ -297,7 +297,7 @@ fn what_cannot_be_recorded_is_not_sent_and_the_problem_is_said() {
     let path = folder.path().join("calls.jsonl");
     let file = open(&path, "one".to_owned()).unwrap();
     file.sent(sent(1)).unwrap();
-    // A disk that is full.
+    // The disk is full.
     file.lock().file = Some(std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap());
     assert!(matches!(file.sent(sent(2)), Err(Unrecorded::Io(_))));
     assert_eq!((told(&file, 1).as_str(), told(&file, 2).as_str()), ("sent", "not sent"));
@@ -309,7 +309,7 @@ fn what_cannot_be_recorded_is_not_sent_and_the_problem_is_said() {
     assert_eq!((told(&file, 2).as_str(), file.problem(), file.unwritten()), ("sent", None, 2));
 }
 
-/// Whoever took it over was killed before it was deleted where it came from.
+/// A hub took the record over, and was killed before it deleted the record at the old place.
 #[test]
 fn what_is_taken_in_twice_is_there_once_and_nothing_goes_into_records_that_nobody_finds() {
     let folder = tempfile::tempdir().unwrap();
@@ -342,11 +342,11 @@ fn a_hubs_records_that_are_visited_are_taken_over_and_count_no_hub() {
     let second = open(&path, "two".to_owned()).unwrap();
     assert_eq!((second.starts, second.gateway.as_str(), second.has_those_of(&first.name)), (2, "one", true));
     let inherited = |wanted: u8| second.inherited(|left| left.sent.call == call(wanted)).len();
-    // Each once, and not those that clients were told of.
+    // Each record is inherited once, except those whose clients already know the outcome.
     assert_eq!([1, 2, 2, 3].map(inherited), [0, 1, 0, 0]);
 }
 
-/// An editor refuses a gateway without a name.
+/// Editors refuse a gateway without a name.
 #[test]
 fn a_hub_has_a_name_whatever_became_of_the_first_line_and_whoever_visited_its_records() {
     let folder = tempfile::tempdir().unwrap();

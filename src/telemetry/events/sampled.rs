@@ -34,7 +34,8 @@ impl Events {
         self.metrics().render()
     }
 
-    /// Returns a link's part of a sample. This value has the events of the link. `held`, `in_flight`: the link's calls.
+    /// Returns the sample of one link. Call this on the events of that link. `held`, `in_flight`: the numbers of its
+    /// calls.
     pub fn sample_of_link(&self, held: usize, in_flight: usize) -> LinkSample {
         let states = self.1.flight.states().into_iter();
         let bridge = states.filter(|(machine, _)| *machine == bridge::Bridge::NAME).map(|(_, state)| state).next();

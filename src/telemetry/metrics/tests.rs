@@ -137,7 +137,7 @@ fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_their
         project.raise(Id::ToolCallsQueued, [], 1.0);
         project.set(Id::LastTick, [], number as f64);
     }
-    // A link that is opened again counts on.
+    // A link that is opened again continues its counts.
     metrics.of_project(&paths[1]).count(Id::ToolCalls, ["ok"]);
     metrics.count(Id::ToolCalls, ["cancelled"]);
     let text = metrics.render();
@@ -149,7 +149,7 @@ fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_their
         "holdfast_tool_calls_total{verdict=\"cancelled\",cause=\"\"} 1".to_owned(),
         format!("holdfast_tool_calls_total{{verdict=\"ok\",cause=\"\",project=\"other\"}} {others}"),
         format!("holdfast_tool_calls_queued{{project=\"other\"}} {others}"),
-        // What has no series for each project is counted for the gateway.
+        // A metric without series for each project counts for the whole gateway.
         "holdfast_unity_last_editor_tick_timestamp_seconds 999".to_owned(),
     ] {
         assert!(text.lines().any(|known| known == line), "{line} in\n{text}");
@@ -166,7 +166,7 @@ fn each_project_of_a_hub_has_its_own_series_and_those_after_the_last_share_their
     assert_eq!(Metrics::default().of_project(&paths[0]).render(), "");
 }
 
-/// Returns the possible values of each label, that of projects included.
+/// Returns the possible values of each label, including the label for projects.
 fn values(metric: &Metric) -> Vec<(&'static str, Vec<&'static str>)> {
     let is_by_project = BY_PROJECT.iter().any(|id| id.metric().name == metric.name);
     let project = is_by_project.then(|| (PROJECT, vec!["*", labels::OTHER]));
@@ -238,13 +238,13 @@ whole hub. In a hub, the machines of `holdfast_fsm_state` without the label mean
         let name = metric.full_name();
         writeln!(text, "| `{name}` | {} | {} | {}{bounds} |", kind(metric), labels.join("<br>"), metric.help).unwrap();
     }
-    // What follows is written by hand.
+    // The rest of the file is written by hand.
     let stored = stored("docs/metrics.md");
     let gone = stored.find("\n## Metrics of earlier versions\n").map_or("", |from| &stored[from..]);
     text.push_str(gone);
     same_as_stored("docs/metrics.md", &text);
 
-    // Each metric that is gone names in its row one that is there, or says what else tells the same.
+    // The row of each former metric names an existing metric, or another source for the same information.
     let known = |name: &str| TABLE.iter().any(|metric| metric.full_name() == name);
     let mut rows = 0;
     for row in gone.lines().filter(|line| line.starts_with("| `holdfast_")) {

@@ -19,7 +19,7 @@ fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
     bytes
 }
 
-/// A JPEG whose size stands behind a colour profile of this many bytes.
+/// A JPEG with a colour profile of this many bytes in front of its size.
 fn jpeg(width: u16, height: u16, profile: usize) -> Vec<u8> {
     let mut bytes = b"\xff\xd8".to_vec();
     for part in vec![0xff; profile].chunks(60_000) {
@@ -58,7 +58,8 @@ fn block(kind: &str, data: &str, mime: &str) -> ToolResult {
     ToolResult::from_editor(EditorAnswer { is_error: false, body: AnswerBody::Blocks(blocks) })
 }
 
-/// What becomes of an image: its type and data, or why it is left out, or the text in its place.
+/// Returns the image's type and data as this client gets them. The error is the reason why the image is left out, or
+/// the text in its place.
 fn seen(data: &str, mime: &str, client: &str) -> Result<(String, String), String> {
     let (result, profile) = (block("image", data, mime), of_client(client));
     let left = left_out(&result, &profile);
@@ -93,7 +94,7 @@ fn an_image_is_what_its_first_bytes_say() {
         for said in [mime, "IMAGE/PNG", "image/jpg", "image/x-exr", "text/plain", ""] {
             assert_eq!(seen(&data, said, "claude-code"), Ok((mime.to_owned(), data.clone())), "{said}");
         }
-        // The same bytes, written otherwise.
+        // The same bytes in other notations.
         let lines: Vec<&str> = data.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
         for other in [
             lines.join("\r\n") + "\n",
@@ -109,7 +110,7 @@ fn an_image_is_what_its_first_bytes_say() {
 #[test]
 fn what_an_api_refuses_is_left_out_with_the_reason() {
     const MOST: usize = 5 * 1024 * 1024;
-    // 65 bytes are more than the rest of it.
+    // Returns a PNG whose base64 text has this length.
     let of_length = |base64: usize| STANDARD.encode(png(9, 9, base64 / 4 * 3 - png(9, 9, 0).len()));
     for client in ["claude-code", "claude-ai", "some new editor", "Visual Studio Code"] {
         assert_eq!(of_length(MOST).len(), MOST);

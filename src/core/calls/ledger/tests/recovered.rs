@@ -1,5 +1,5 @@
-//! Calls that an earlier gateway sent: their outcome is looked for, their client may come back, and none is sent without its
-//! arguments.
+//! Calls that an earlier gateway sent. The ledger looks for their outcome, their client may come back, and no call is
+//! sent without its arguments.
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn an_outcome_that_the_journal_knows_is_the_answer_of_the_client_that_came_back(
         assert_eq!(answer.verdict, Verdict::Ok);
         let session = if comes_first { SessionId(7) } else { SessionId::RECOVERED };
         assert_eq!(answer.request.session, session);
-        // Without its client, the answer goes on record. Who comes for that is told then.
+        // If the client has not come back, the answer goes on record, and a client that comes later is told.
         assert_eq!(answer.taken_over, comes_first);
     }
 }
@@ -75,7 +75,8 @@ fn a_call_that_did_not_run_waits_for_its_client_and_is_sent_with_its_arguments()
     assert_eq!(*book.ledger.surprises(), Surprises::default());
 }
 
-/// The journal remembers for each gateway which of its calls it let go, so it cannot know that it never had this one.
+/// A journal keeps a list of deleted calls for each gateway. The list of this gateway does not show whether the journal
+/// ever had the call of another gateway.
 #[test]
 fn that_a_journal_does_not_know_a_call_of_another_gateway_does_not_prove_that_it_did_not_run() {
     for sealed in [true, false] {
@@ -90,7 +91,7 @@ fn that_a_journal_does_not_know_a_call_of_another_gateway_does_not_prove_that_it
             continue;
         }
         assert_eq!(told(&settled), ["held again"]);
-        // What this gateway sends itself is its own.
+        // Once this gateway has sent the call itself, the list covers the call.
         assert_eq!(book.ledger.reserve(FIRST).unwrap().id, id);
         let terms = Terms { recovery: Recovery::Journal(key("b")), ..once() };
         book.ledger.claim(id, FIRST, terms, book.now).unwrap();
@@ -110,13 +111,14 @@ fn a_call_whose_client_never_comes_back_ends_by_itself() {
     assert_eq!(ended.len(), 1, "{:?}", told(&ended));
     assert_eq!(told(&ended), ["not_executed:client_away"]);
     assert_eq!(book.ledger.counts(), (0, 0));
-    // One that is never found at all.
+    // The outcome of this call is never found.
     let mut book = Book::connected();
     book.ledger.recover(recovered(2, Recovery::Journal(key("b"))), book.now);
     assert_eq!(told(&book.wait(RECOVERY_MAX)), ["outcome_unknown:hub_ended"]);
 }
 
-/// A repeatable call that an earlier gateway sent is sent again. If that is not possible, it is not denied that it may have run.
+/// A repeatable call of an earlier gateway is sent again. If that is not possible, the answer says that the call may
+/// have run.
 #[test]
 fn a_call_that_is_sent_again_may_have_run_before() {
     let again = |book: &mut Book| {

@@ -140,7 +140,8 @@ fn a_session_with_one_call_is_served_next_however_many_another_has() {
     assert_eq!(shared.take(), Some(own));
 }
 
-/// A client over HTTP has a session for each message. Its messages wait for each other, and not others for them.
+/// A client over HTTP has a session for each message. Its messages wait for each other, and no other client waits for
+/// them.
 #[test]
 fn messages_that_came_alone_share_one_turn() {
     let mut shared =

@@ -67,7 +67,7 @@ fn messages_are_decoded_as_they_are_meant() {
             }
             // The ids in these vectors are not ours.
             ("unmatched" | "line", Ok(Inbound::Unmatched { what })) => assert!(!what.is_empty(), "{name}"),
-            // It names a request of ours, so it is that one's answer.
+            // The damaged message names one of our requests, so it counts as the answer to that request.
             ("bad_message", Ok(Inbound::Reply { reply: Reply::Wreck(wreck), .. })) => {
                 assert_eq!(<&str>::from(&wreck.fault()), vector.said("label"), "{name}");
                 assert!(Turbokettle.check_greeting(&Hello::default(), &[Reply::Wreck(wreck)]).is_err(), "{name}");

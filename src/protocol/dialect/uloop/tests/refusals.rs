@@ -1,5 +1,5 @@
-//! What proves that nothing of a call ran: for each row of the table the package's own error, and the same words wherever a tool can
-//! put them.
+//! Proofs that a call did not run. Each row of the table is tested with the package's own error, and with the same
+//! words in every place that a tool can write to.
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn words(words: Words, tool: &str) -> String {
     }
 }
 
-/// The error that the package sends, with these words in this place.
+/// An error of the package with these words in this place.
 fn of_package(place: Place, words: &str) -> Value {
     match place {
         Place::Headline => json!({"code": -32603, "message": words, "data": internal("")}),
@@ -84,7 +84,7 @@ fn each_row_is_proof_in_its_place_alone() {
     }
 }
 
-/// `Unknown tool` is the package's own, but a tool that throws it writes the same bytes.
+/// `Unknown tool` is a message of the package, but a tool can throw the same bytes.
 #[test]
 fn what_a_tool_can_throw_byte_for_byte_is_no_proof() {
     for unknown in ["Unknown tool: call-me", "Unknown command: call-me", "Command not registered: call-me"] {
