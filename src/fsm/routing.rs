@@ -34,7 +34,7 @@ pub struct Routing {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum State {
-    /// Nothing was decided with what the client says now.
+    /// Nothing was decided since the client last said where it works.
     Unsettled,
     /// The client was or will be asked for its roots, and has not answered.
     AwaitingRoots,
@@ -133,7 +133,7 @@ impl Routing {
     fn said(event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
             Event::Opened { roots: true } | Event::RootsAsked => Outcome::Transition(State::AwaitingRoots),
-            // A request follows.
+            // The first request that needs an editor starts the decision.
             Event::Opened { roots: false } => Outcome::Transition(State::Unsettled),
             Event::RootsTold => {
                 out.order(Effect::Reconsider);

@@ -109,8 +109,7 @@ impl Needle {
     fn is_at(&self, units: &[Unit], at: usize) -> bool {
         let end = at + self.text.len();
         let is_part = |nth: usize| units.get(nth).is_some_and(|unit| unit.meant.is_alphanumeric() || unit.meant == '_');
-        // In `
-        // ann`, the letter `n` belongs to the backslash.
+        // In `\nann`, the letter `n` belongs to the backslash.
         let is_escape = at >= 2 && units.get(at - 2).is_some_and(|unit| unit.is_backslash);
         let before = at > 0 && is_part(at - 1) && !is_escape;
         let same =

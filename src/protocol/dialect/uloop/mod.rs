@@ -48,7 +48,7 @@ static PROPERTIES: Properties = Properties {
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_ports: &[DEFAULT_PORT],
     transport: Transport::Stream,
-    // The names from v0.20 on, and the older one (read in the sources of v0.19 and v2.1.1).
+    // Includes the names from v0.20 on and their predecessors (read in the sources of v0.19 and v2.1.1).
     roles: ROLES,
 };
 
