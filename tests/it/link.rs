@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::support::{PORT, Setup, editor, gateway, unity};
+use tokio::io::AsyncWriteExt as _;
+
+use crate::support::{PATIENT, PORT, Setup, editor, gateway, unity};
 use holdfast::config::{Config, PortSource};
 use holdfast::net::Net as _;
 use holdfast::platform::host::{Host as _, Liveness, Owner};
@@ -111,6 +113,35 @@ async fn a_listener_that_vanishes_again_and_again_sees_few_connections() {
     assert!((5..=20).contains(&seen), "{seen}");
     vanishing.abort();
     it.client.answer(&id).await;
+    it.close().await;
+}
+
+/// A program answers on the editor's port for one moment while the editor is away, as any program may that takes a free port. A
+/// dial that goes on over the other ports leaves that port out, and must come back to it: no file changes when the editor listens
+/// there again.
+#[tokio::test(start_paused = true)]
+async fn a_port_that_a_stranger_had_for_a_moment_is_dialled_again_without_any_news() {
+    let config = Config {
+        ports: vec![(PORT, PortSource::Flag), (PORT + 1, PortSource::Flag)],
+        seed: Some(7),
+        ..Config::default()
+    };
+    let mut it = gateway(Setup { config, ..Setup::default() });
+    let unity = unity(&it.net, old_package()).await;
+    it.client.open_as(PATIENT, "2025-06-18", serde_json::json!({})).await;
+    it.ready().await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let away = Duration::from_secs(20);
+    unity.reload(away).await.unwrap();
+    let lost = Instant::now();
+    let id = it.client.call("get-logs", serde_json::json!({})).await;
+    let listener = it.net.bind(PORT).await.unwrap();
+    let (mut stranger, _) = listener.accept().await.unwrap();
+    stranger.write_all(&[0xff; 64]).await.unwrap();
+    drop((stranger, listener));
+    it.client.answer(&id).await;
+    let back = lost.elapsed();
+    assert!(back < away + Duration::from_secs(10), "{back:?}");
     it.close().await;
 }
 

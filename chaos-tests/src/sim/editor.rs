@@ -396,8 +396,8 @@ impl Running {
             settings[member] = unity.stats().port.unwrap_or(self.port).into();
             wanted = settings.to_string().into_bytes();
         }
-        // Written also if nothing differs: a user who saves the settings makes news of them.
-        if wanted != now || matches!(self.of.plan.package.facts.port, Port::Settings(..)) {
+        // A file that is written is news: nothing that comes back without news must need it.
+        if wanted != now {
             let _ = self.of.host.write(&path, &wanted);
         }
     }

@@ -63,11 +63,25 @@ struct Rest {
     probing: BTreeSet<String>,
 }
 
+/// Whether a refusal was seen so lately that it still counts.
+fn still_counts(seen: Instant) -> bool {
+    seen.elapsed() < RETRY_UNLIKELY_MAX
+}
+
 impl Rest {
     /// Why this target was found to be somebody else's a moment ago; `None` if it was not.
     fn refused_lately(&self, target: &Target) -> Option<ConnectFailure> {
-        let lately = |seen: &Instant| seen.elapsed() < RETRY_UNLIKELY_MAX;
-        self.refused.iter().find(|(known, _, seen)| known == target && lately(seen)).map(|(_, failure, _)| *failure)
+        self.refused
+            .iter()
+            .find(|(known, _, seen)| known == target && still_counts(*seen))
+            .map(|(_, failure, _)| *failure)
+    }
+
+    /// Forgets the refusals that are too old to count. Returns whether there were any.
+    fn forgets_a_refusal(&mut self) -> bool {
+        let before = self.refused.len();
+        self.refused.retain(|(.., seen)| still_counts(*seen));
+        self.refused.len() < before
     }
 }
 
@@ -202,8 +216,11 @@ impl BridgeActor {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
         let targets = self.with_where_it_moved(&survey.targets);
-        // A dial under way keeps its targets. It is ended if the editor is elsewhere by now.
-        if state.core.machine().is_dialling_patiently() && targets != state.rest.targets {
+        // A dial under way keeps its targets, and leaves out those that were somebody else's. It begins anew if the editor is
+        // elsewhere by now, and when a target that it left out counts again.
+        if state.core.machine().is_dialling_patiently()
+            && (targets != state.rest.targets || state.rest.forgets_a_refusal())
+        {
             return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_some()
