@@ -90,7 +90,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
             "may_use": may_use,
         });
         if let (None, Some(target)) = (project, &view.target) {
-            told["port"] = json!(target.port);
+            told["port"] = json!(target.endpoint.port());
         }
         told
     };

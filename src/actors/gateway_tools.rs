@@ -349,7 +349,7 @@ fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>)
         state: link.state.to_owned(),
         why: link.availability.cause().map(|cause| <&str>::from(cause).to_owned()),
         since_ms: millis(link.since.elapsed()),
-        port: link.target.as_ref().map(|target| target.port),
+        port: link.target.as_ref().map(|target| target.endpoint.port()),
         port_named_by: link.target.as_ref().map(|target| <&str>::from(target.source).to_owned()),
         pid: survey.and_then(|survey| survey.facts.editor_pid),
         connections: link.connections,

@@ -69,10 +69,10 @@ impl Look {
         let survey = survey::survey(&host, config, &[], None);
         let mut ports = Vec::new();
         for target in &survey.targets {
-            let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.port)).await, Ok(Ok(_)));
-            let owner = if listening { host.port_owner(target.port) } else { None };
+            let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.endpoint.port())).await, Ok(Ok(_)));
+            let owner = if listening { host.port_owner(target.endpoint.port()) } else { None };
             let standing = standing(target);
-            ports.push(Port { port: target.port, source: target.source, listening, owner, standing });
+            ports.push(Port { port: target.endpoint.port(), source: target.source, listening, owner, standing });
         }
         for listed in &survey.listed {
             let owner = listed.owner.clone().or_else(|| host.port_owner(listed.port));

@@ -28,7 +28,7 @@ pub enum PortSource {
     Flag,
     /// `UNITY_TCP_PORT`.
     Environment,
-    /// `UNITY_PORT`, which only the dialect that speaks HTTP uses.
+    /// `UNITY_PORT`, which only one package's own server reads.
     UnityPort,
     /// The project's editor was seen to listen there.
     Process,

@@ -151,6 +151,10 @@ pub const OUTCOMES_ASKED_MAX: usize = 512;
 /// How often an editor is asked again for the outcome of calls that were still running, in case the message that they ended was
 /// lost.
 pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
+/// How soon an editor is asked whether a job has ended that it has just begun: many take no longer.
+pub const JOB_ASKED_MIN: Duration = Duration::from_millis(50);
+/// The longest pause between two such questions: what a job costs beside itself is half of it, on average.
+pub const JOB_ASKED_MAX: Duration = Duration::from_millis(500);
 /// If an editor drew its last frame longer ago than this, its main thread is reported as still. An editor out of focus draws a
 /// frame every one to three seconds, and some work takes as long.
 pub const FRAME_OLD: Duration = Duration::from_secs(5);
@@ -198,6 +202,16 @@ pub const PUSH_BIND_MAX: Duration = Duration::from_millis(100);
 pub const PUSH_CONNECTIONS_MAX: usize = 8;
 /// Push messages accepted per second from all sockets; more are counted and dropped (they are only hints).
 pub const PUSH_MESSAGES_PER_SECOND_MAX: u32 = 200;
+/// Connections to a port of ours that have not said yet whose editor they are: an editor says it at once.
+pub const ARRIVALS_MAX: usize = 16;
+/// How long such a connection may take for that. Unity's main thread may be busy between the connect and its first word.
+pub const ARRIVAL_WORDS_MAX: Duration = Duration::from_secs(5);
+/// Bytes that it may send before that: some headers of HTTP and one message.
+pub const ARRIVAL_WORDS_MAX_BYTES: usize = 16 * 1024;
+/// How long a connection that is turned away may take to be told why.
+pub const ARRIVAL_TOLD_MAX: Duration = Duration::from_secs(1);
+/// How often a port on which editors are expected is tried again while another program has it.
+pub const ARRIVAL_BIND_EVERY: Duration = Duration::from_millis(500);
 /// How long a connect to loopback may take; a running listener answers in microseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a greeting may take before the peer is given up as wrong or frozen. The greeting needs Unity's main thread, which an

@@ -18,7 +18,7 @@ use crate::core::exchange::Order;
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
-use crate::protocol::dialect::{Dialect, Transport};
+use crate::protocol::dialect::Dialect;
 use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
@@ -201,13 +201,12 @@ impl Calls {
         true
     }
 
-    /// Whether the arguments are larger than the dialect of the editor that is or was connected allows. Checked at
-    /// once, so that such a call need not be held through an outage first. The arguments are measured in compact form,
-    /// because they are never shorter in a frame. Returns false if no editor was connected, or for a dialect that
-    /// speaks HTTP.
+    /// Whether the arguments are larger than the dialect of the editor that is or was connected allows. Checked at once, so that
+    /// such a call need not be held through an outage first. Returns false if no editor was connected, or if its messages do not hold
+    /// all arguments.
     fn is_too_large(&self, arguments: &RawValue) -> bool {
         let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
-        let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);
+        let properties = dialect.map(Dialect::properties).filter(|known| known.sends_all_arguments);
         properties.is_some_and(|known| {
             arguments.get().len() > known.request_max_bytes && compact(arguments.get()).len() > known.request_max_bytes
         })

@@ -17,7 +17,7 @@ use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Loss;
-use crate::protocol::dialect::Recovery;
+use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion, ToolResult};
 use crate::protocol::policy::Grounds;
@@ -131,6 +131,13 @@ impl Calls {
                      became of it"
                 ),
             })),
+        }
+    }
+
+    /// Records that the editor runs a call as a job, which has this key: a later gateway can ask for it.
+    pub fn record_job(&self, call: CallId, key: &JournalKey) {
+        if let Some(records) = self.env.call_records() {
+            records.is_job(call, key.clone());
         }
     }
 

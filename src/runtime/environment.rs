@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::arrivals::Arrivals;
 use super::enter;
 use super::health::Health;
 use crate::config::Config;
@@ -47,6 +48,8 @@ pub struct Process {
     pub call_numbers_from: u64,
     /// When the gateway started.
     pub began: Instant,
+    /// The editors that connect to this process.
+    pub arrivals: Arrivals,
     /// Restarts, problems and tasks.
     pub health: Health,
     random: Mutex<fastrand::Rng>,
@@ -103,6 +106,7 @@ impl Environment {
             former: OnceLock::new(),
             call_numbers_from,
             began: Instant::now(),
+            arrivals: Arrivals::default(),
             health: Health::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             can_focus: OnceLock::new(),

@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub mod arrivals;
 pub mod environment;
 pub mod health;
 pub mod messages;

@@ -12,7 +12,7 @@ use crate::platform::filesystem::is_missing;
 use crate::platform::host::{Host, Liveness, NotRead};
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
-    self, Dialect, Dialects, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport, Unreadable,
+    self, Dialect, Dialects, FileState, ProjectFacts, ProjectFile, ProjectFiles, Unreadable,
 };
 use crate::protocol::text::clean;
 
@@ -26,7 +26,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         }
     };
     facts.problems.extend(problem);
-    let abroad = config.foreign_host.as_deref().filter(|_| dialect.properties().transport == Transport::Http);
+    let abroad = config.foreign_host.as_deref().filter(|_| dialect.properties().reads_unity_port);
     facts.problems.extend(abroad.map(|host| {
         format!(
             "UNITY_HOST is \"{}\", which is not this machine, and holdfast calls no other: nothing is called. Remove it, or set it \
@@ -62,7 +62,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
             survey.targets.push(Target {
-                port,
+                endpoint: dialect.endpoint(port, &survey.facts),
                 source,
                 project: survey.project.clone(),
                 editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
@@ -177,7 +177,7 @@ fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect, move
     let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
     let default = dialect.properties().default_ports.iter().map(|port| (*port, PortSource::Default));
     let mut seen = Vec::new();
-    let reads = |source| source != PortSource::UnityPort || dialect.properties().transport == Transport::Http;
+    let reads = |source| source != PortSource::UnityPort || dialect.properties().reads_unity_port;
     let named = config.ports.iter().copied().filter(|(_, source)| reads(*source));
     for (port, source) in named.chain(moved).chain(settings).chain(default) {
         if !seen.iter().any(|(known, _)| *known == port) {

@@ -51,23 +51,26 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     }
 }
 
-/// Returns the identity that the editor must confirm, read again from the project's files. An editor that has just come back has
-/// a new identity, and the survey may have read the old one. If the files name no identity, returns the survey's.
+/// Returns the target with what the project's files say now of the editor's identity and its token. An editor that has just come
+/// back has new ones, and the survey may have read the old ones. What the files do not name stays as it was.
 ///
 /// # Errors
 /// `Refused` if the files name another process than the survey did: the target is out of date, and a new survey is needed.
 /// `WrongProject` if the identity names another project.
-pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>, ConnectFailure> {
-    let Some(project) = &target.project else { return Ok(target.expected.clone()) };
+pub fn target_now(host: &dyn Host, mut target: Target) -> Result<Target, ConnectFailure> {
+    let Some(project) = &target.project else { return Ok(target) };
     let facts = facts(host, project, target.dialect);
     let mut named = [facts.editor_pid, facts.other_pid].into_iter().flatten().peekable();
     if named.peek().is_some() && target.editor_pid.is_some_and(|pid| !named.any(|named| named == pid)) {
         return Err(ConnectFailure::Refused);
     }
-    let expected = facts.expected.or_else(|| target.expected.clone());
-    match &expected {
-        Some(expected) if names_another_project(expected, target) => Err(ConnectFailure::WrongProject),
-        _ => Ok(expected),
+    if facts.token.is_some() {
+        target.endpoint = target.dialect.endpoint(target.endpoint.port(), &facts);
+    }
+    target.expected = facts.expected.or(target.expected);
+    match &target.expected {
+        Some(expected) if names_another_project(expected, &target) => Err(ConnectFailure::WrongProject),
+        _ => Ok(target),
     }
 }
 
@@ -84,8 +87,8 @@ fn names_another_project(expected: &Expected, target: &Target) -> bool {
 /// Returns the process that listens on a target's port.
 pub(super) fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
     match target.editor_pid {
-        Some(pid) => host.port_owner_near(target.port, pid),
-        None => host.port_owner(target.port),
+        Some(pid) => host.port_owner_near(target.endpoint.port(), pid),
+        None => host.port_owner(target.endpoint.port()),
     }
 }
 
@@ -103,7 +106,8 @@ pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
     words.next().map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-fn same_project(a: &Path, b: &Path) -> bool {
+/// Whether two paths lead to the same project.
+pub fn same_project(a: &Path, b: &Path) -> bool {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     plain(a) == plain(b)
 }

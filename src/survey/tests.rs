@@ -7,7 +7,7 @@ use crate::fsm::bridge::{ConnectFailure, Sign};
 use crate::fsm::cause::Cause;
 use crate::net::BoxFuture;
 use crate::platform::host::{Liveness, Owner, Process, RealHost, Watch};
-use crate::protocol::dialect::{self, Expected};
+use crate::protocol::dialect::{self, Endpoint, Expected};
 
 /// A machine with real files, and with processes that the test defines.
 #[derive(Default)]
@@ -113,7 +113,7 @@ fn look(host: &Machine, config: &Config, roots: &[PathBuf]) -> Survey {
 }
 
 fn ports(survey: &Survey) -> Vec<(u16, PortSource)> {
-    survey.targets.iter().map(|target| (target.port, target.source)).collect()
+    survey.targets.iter().map(|target| (target.endpoint.port(), target.source)).collect()
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_identity_table() {
             Machine { owners: owner.map(|owner| (1, owner.clone())).into_iter().collect(), ..Machine::default() };
         let expects = || Expected::Told { project_root: our_path.to_owned(), server_session_id: "s".to_owned() };
         let target = Target {
-            port: 1,
+            endpoint: Endpoint::Port(1),
             source: if named { PortSource::Environment } else { PortSource::Settings },
             project: Some(ours.path()),
             editor_pid,
@@ -252,7 +252,7 @@ fn the_identity_table() {
 fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
     let host = Machine { owners: vec![(1, owner(9, &["Unity", "-projectPath", "/elsewhere"]))], ..Machine::default() };
     let target = Target {
-        port: 1,
+        endpoint: Endpoint::Port(1),
         source: PortSource::Flag,
         project: None,
         editor_pid: None,
@@ -276,6 +276,7 @@ fn the_identity_is_that_of_the_files_as_they_are_now() {
     settings("before");
     let machine = Machine { alive: vec![7], ..Machine::default() };
     let found = look(&machine, &named(&project, &[]), &[]);
+    let now = |target: &Target| target_now(&machine, target.clone()).map(|target| target.expected);
     let session = |expected: Result<Option<Expected>, ConnectFailure>| match expected {
         Ok(Some(Expected::Told { server_session_id, .. })) => server_session_id,
         other => format!("{other:?}"),
@@ -283,17 +284,17 @@ fn the_identity_is_that_of_the_files_as_they_are_now() {
     let target = found.targets.first().unwrap();
     assert_eq!(session(Ok(target.expected.clone())), "before");
     settings("after");
-    assert_eq!(session(expected_now(&machine, target)), "after");
+    assert_eq!(session(now(target)), "after");
     // Neither an incomplete file nor a missing file names an identity.
     std::fs::write(project.path().join("UserSettings/UnityMcpSettings.json"), "{\"custom").unwrap();
-    assert_eq!(session(expected_now(&machine, target)), "before");
+    assert_eq!(session(now(target)), "before");
     let nowhere = Target { project: None, ..target.clone() };
-    assert_eq!(session(expected_now(&machine, &nowhere)), "before");
+    assert_eq!(session(now(&nowhere)), "before");
     // The files name another process than the survey did, so the target is out of date.
     let other = Target { editor_pid: Some(8), ..target.clone() };
     let project = project.with_pid(7);
-    assert_eq!(session(expected_now(&machine, &other)), "Err(Refused)");
-    assert_eq!(session(expected_now(&machine, &Target { editor_pid: Some(7), ..other })), "before");
+    assert_eq!(session(now(&other)), "Err(Refused)");
+    assert_eq!(session(now(&Target { editor_pid: Some(7), ..other })), "before");
     drop(project);
 }
 
@@ -310,8 +311,8 @@ fn the_file_of_a_copied_project_does_not_lead_to_the_first_ones_editor() {
     };
     let machine = Machine { owners: vec![(9000, owner(7, &["Unity"]))], ..Machine::default() };
     let (ours, theirs) = (target_of(&first), target_of(&copy));
-    assert!(expected_now(&machine, &ours).is_ok());
-    assert_eq!(expected_now(&machine, &theirs), Err(ConnectFailure::WrongProject));
+    assert!(target_now(&machine, ours).is_ok());
+    assert_eq!(target_now(&machine, theirs.clone()), Err(ConnectFailure::WrongProject));
     assert_eq!(check_owner(&machine, &theirs), Err(ConnectFailure::WrongProject));
 }
 
@@ -359,7 +360,7 @@ fn a_process_that_imports_assets_is_not_the_editor() {
     let worker = owner(8, &["Unity", "-batchMode", "-name", "AssetImportWorker0", "-projectPath", &path]);
     let editor = owner(7, &["Unity", "-projectPath", &path]);
     let target = Target {
-        port: 9000,
+        endpoint: Endpoint::Port(9000),
         source: PortSource::Settings,
         project: Some(project.path()),
         editor_pid: Some(7),

@@ -10,17 +10,18 @@ use crate::core::user_text;
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::platform::host::{Liveness, Owner};
-use crate::protocol::dialect::{self, Dialect, Expected, ProjectFacts};
+use crate::protocol::dialect::{self, Dialect, Endpoint, Expected, ProjectFacts};
 use crate::protocol::policy::Policy;
 
-/// A port that may be connected to.
+/// An editor that may be connected to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// The port on 127.0.0.1.
-    pub port: u16,
-    /// What named the port.
+    /// Where it is reached.
+    #[serde(rename = "port")]
+    pub endpoint: Endpoint,
+    /// What named its port.
     pub source: PortSource,
-    /// The project that the port must belong to, if one is known.
+    /// The project that it must belong to, if one is known.
     pub project: Option<PathBuf>,
     /// The pid of that project's editor, if known.
     pub editor_pid: Option<u32>,
@@ -90,7 +91,7 @@ fn packages<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static s
 /// How well the owner of a port is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// The port's owner is the project's editor, or the editor itself checks that each call is meant for it.
+    /// The port's owner is the project's editor, or the editor itself checks that each call is meant for it or has named its project.
     Checked,
     /// The user named the port, and nothing speaks against it.
     Assumed,

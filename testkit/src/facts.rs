@@ -4,15 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
 use holdfast::protocol::dialect::elsewhere::names_elsewhere;
 use holdfast::protocol::dialect::{
-    BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted,
-    Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Recovery, Reply, Roles, Secret, Sending, Transport,
-    UnreadableCalls, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
+    Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Roles,
+    Secret, Sending, Shape as WireShape, UnreadableCalls, WireId,
 };
 use holdfast::protocol::framing::Framer;
+use holdfast::protocol::framing::http::{Request, Response};
 use holdfast::protocol::ids::CallId;
 use holdfast_fake_unity::{Package, PackageVersion, Port, Shape, Task, observer};
 use serde_json::value::RawValue;
@@ -121,7 +121,7 @@ pub fn differences(
     beside(Fact::PortFile, format!("{:?}", names_port.filter(|path| paths.contains(path))), format!("{names_port:?}"));
     beside(Fact::DefaultPorts, format!("{:?}", properties.default_ports), format!("{:?}", facts.default_ports));
     let each = facts.shape == Shape::ConnectionEach;
-    beside(Fact::Shape, format!("{}", properties.transport == Transport::Http), format!("{each}"));
+    beside(Fact::Shape, format!("{}", properties.shape != WireShape::Stream), format!("{each}"));
     beside(Fact::Window, properties.window.to_string(), facts.window.to_string());
     let takes =
         if facts.request_max_bytes == usize::MAX { properties.request_max_bytes } else { facts.request_max_bytes };
@@ -161,7 +161,11 @@ pub fn differences(
     }
     let (_, words) = facts.greeting;
     let hello = Hello::default();
-    if let Ok(frame) = dialect.encode(id, &Order::Greeting { hello: &hello, said: &[] }) {
+    if let Ok(greeting) = dialect.encode(id, &Order::Greeting { hello: &hello, said: &[] }) {
+        let frame = match greeting {
+            Encoded::Frame(frame) => frame,
+            Encoded::Request(request) => request.encode(1, None),
+        };
         let method = (package.wire.asked)(&frame, &observer::message(&frame)).method;
         let is_one = words.contains(&method.as_str()) || facts.shape == Shape::ConnectionEach;
         beside(Fact::Greeting, format!("{method} {is_one}"), format!("{method} true"));
@@ -222,9 +226,9 @@ impl Wrong {
         match fact {
             Fact::DefaultPorts => properties.default_ports = &[1],
             Fact::Shape => {
-                properties.transport = match properties.transport {
-                    Transport::Http => Transport::Stream,
-                    _ => Transport::Http,
+                properties.shape = match properties.shape {
+                    WireShape::Stream => WireShape::Requests,
+                    WireShape::Requests | WireShape::Jobs => WireShape::Stream,
                 }
             }
             Fact::Window => properties.window += 2,
@@ -252,7 +256,7 @@ impl Dialect for Wrong {
         let announces = self.inner.announces(version);
         if self.fact == Fact::Announces { announces.map(|does| !does) } else { announces }
     }
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
         match (self.fact, order) {
             (Fact::Withdraws, Order::Cancel(_)) => match self.inner.encode(id, order) {
                 Ok(_) => Err(EncodeError::NotSpoken),
@@ -340,6 +344,21 @@ impl Dialect for Wrong {
     }
     fn framer(&self) -> Box<dyn Framer> {
         self.inner.framer()
+    }
+    fn endpoint(&self, port: u16, facts: &ProjectFacts) -> Endpoint {
+        self.inner.endpoint(port, facts)
+    }
+    fn reception(&self) -> Option<Box<dyn Reception>> {
+        self.inner.reception()
+    }
+    fn read_response(&self, id: WireId, request: &Request, response: Response) -> Reply {
+        self.inner.read_response(id, request, response)
+    }
+    fn greets_alike(&self, first: &Response, now: &Response) -> bool {
+        self.inner.greets_alike(first, now)
+    }
+    fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
+        self.inner.submitted(reply, journal)
     }
     fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
         self.inner.read_unnamed(frame)

@@ -13,6 +13,7 @@ mod support;
 mod agent_task;
 mod bad_input;
 mod calls;
+mod carriers;
 mod causes;
 mod choice;
 mod cli;

@@ -5,13 +5,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use holdfast::config::Config;
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast::protocol::dialect::{
-    self, BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted,
-    Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall, ProjectFacts,
-    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
+    self, BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded,
+    Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
 };
 use holdfast::protocol::framing::Framer;
 use holdfast_fake_unity::{FakeUnityConfig, Machine, PACKAGES, Package, Shape};
@@ -61,7 +60,7 @@ impl Dialect for Misreading {
     fn framer(&self) -> Box<dyn Framer> {
         self.inner.framer()
     }
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
         self.inner.encode(id, order)
     }
     fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {

@@ -7,12 +7,11 @@ use std::time::Duration;
 use holdfast::limits::{EDITOR_MESSAGE_MAX_BYTES, PROJECT_FILE_MAX_BYTES};
 use holdfast::net::Net as _;
 use holdfast::platform::host::Host as _;
-use holdfast::protocol::dialect::http::{Ask, Heard};
 use holdfast::protocol::dialect::{
-    Dialect, EditorTool, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFiles, Recovery,
-    Reply, Secret, Sending, Transport, WireId,
+    Dialect, EditorTool, EncodeError, Encoded, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFiles,
+    Recovery, Reply, Secret, Sending, WireId,
 };
-use holdfast::protocol::framing::http::{self, ResponseDecoder};
+use holdfast::protocol::framing::http::{Request, Response, ResponseDecoder};
 use holdfast::protocol::ids::CallId;
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine, Package, Task};
 use holdfast_testkit::host::MemoryHost;
@@ -208,15 +207,15 @@ impl Session {
     async fn ask(&mut self, call: Option<CallId>, order: &Order<'_>) -> Option<Reply> {
         self.number += 1;
         let id = WireId { number: self.number, call };
-        let bytes = match wire_bytes(self.dialect, self.said.hello.editor_port, id, order) {
-            Ok(bytes) => bytes,
+        let message = match self.dialect.encode(id, order) {
+            Ok(message) => message,
             Err(EncodeError::NotSpoken) => return None,
             Err(other) => panic!("{order:?}: {other}"),
         };
         let asked = async {
-            match self.dialect.properties().transport {
-                Transport::Stream => self.ask_over_stream(id, &bytes).await,
-                Transport::Http => self.ask_over_http(id, order, &bytes).await,
+            match message {
+                Encoded::Frame(frame) => self.ask_over_stream(id, &frame).await,
+                Encoded::Request(request) => self.ask_over_http(id, &request).await,
             }
         };
         let reply = tokio::time::timeout(WAIT, asked).await.ok().flatten()?;
@@ -254,9 +253,9 @@ impl Session {
         }
     }
 
-    async fn ask_over_http(&mut self, id: WireId, order: &Order<'_>, bytes: &[u8]) -> Option<Reply> {
+    async fn ask_over_http(&mut self, id: WireId, request: &Request) -> Option<Reply> {
         let mut socket = self.net.connect(self.said.hello.editor_port).await.ok()?;
-        socket.write_all(bytes).await.ok()?;
+        socket.write_all(&request.encode(self.said.hello.editor_port, None)).await.ok()?;
         let mut decoder = ResponseDecoder::new(EDITOR_MESSAGE_MAX_BYTES);
         let mut piece = Vec::new();
         let response = loop {
@@ -269,7 +268,7 @@ impl Session {
             }
         };
         self.said.responses.push(response.body.to_vec());
-        Some(reply_to(self.dialect, id, order, response.status, &response.body))
+        Some(self.dialect.read_response(id, request, response))
     }
 }
 
@@ -280,23 +279,14 @@ pub(super) fn wire_bytes(
     id: WireId,
     order: &Order<'_>,
 ) -> Result<Vec<u8>, EncodeError> {
-    let message = dialect.encode(id, order)?;
-    Ok(match dialect.properties().transport {
-        Transport::Stream => message.to_vec(),
-        Transport::Http => {
-            let ask: Ask<'_> = serde_json::from_slice(&message).expect("a line for the HTTP transport");
-            http::request(port, &ask.method, &ask.path, ask.content_type.as_deref(), ask.body.as_bytes()).to_vec()
-        }
+    Ok(match dialect.encode(id, order)? {
+        Encoded::Frame(frame) => frame.to_vec(),
+        Encoded::Request(request) => request.encode(port, None).to_vec(),
     })
 }
 
 /// Returns the reply in an HTTP response to an order. There always is one, however deep the body is nested.
 pub(super) fn reply_to(dialect: &dyn Dialect, id: WireId, order: &Order<'_>, status: u16, body: &[u8]) -> Reply {
-    let line = dialect.encode(id, order).expect("the order was sent");
-    let Ask { number, call, path, .. } = serde_json::from_slice(&line).expect("a line for the HTTP transport");
-    let heard = Heard { number, call, path, status, server: None, body: String::from_utf8_lossy(body) };
-    match dialect.decode(&serde_json::to_vec(&heard).expect("texts and numbers")) {
-        Ok(Inbound::Reply { number, reply }) if number == id.number => reply,
-        other => panic!("a response became {other:?}"),
-    }
+    let Ok(Encoded::Request(request)) = dialect.encode(id, order) else { panic!("{order:?} was sent over HTTP") };
+    dialect.read_response(id, &request, Response { status, server: None, body: body.to_vec().into() })
 }

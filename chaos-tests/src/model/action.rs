@@ -104,6 +104,8 @@ pub enum Action {
     Reload,
     /// The editor's process dies.
     Crash,
+    /// The editor forgets its jobs, and no connection shows it: a reload between two requests.
+    Forget,
     /// The editor's main thread hangs.
     Freeze,
     /// The editor works again.
@@ -179,6 +181,7 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::AskList => return "the registry asks for a list".to_owned(),
         Action::Reload => return "the editor reloads".to_owned(),
         Action::Crash => return "the editor's process dies".to_owned(),
+        Action::Forget => return "the editor forgets its jobs".to_owned(),
         Action::Freeze => return "the editor hangs".to_owned(),
         Action::ComeBack => return "the editor is back".to_owned(),
         Action::RegistryCrashes => return "the registry crashes".to_owned(),
@@ -309,6 +312,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::EditorQuits(_)
         | Action::Reload
         | Action::Crash
+        | Action::Forget
         | Action::Freeze
         | Action::Keep(_)
         | Action::LoseList(_)
@@ -352,7 +356,7 @@ pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     for (index, line) in world.lines.iter().enumerate() {
         task(world, setting, u8::try_from(index).unwrap_or(u8::MAX), line, out);
     }
-    editor(world, out);
+    editor(world, setting, out);
     hub(world, setting, out);
     journal(world, setting, out);
     end(world, setting, out);
@@ -465,8 +469,8 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
         Task::Idle if line.is_to_call && line.is_free(setting) => out.push(Action::Take(index)),
         Task::Idle => {}
     }
-    // Over HTTP nothing is read while a request is prepared or written.
-    let reads = !setting.http || line.task == Task::Idle;
+    // One by one, nothing is read while a request is prepared or written.
+    let reads = !setting.one_by_one() || line.task == Task::Idle;
     if let Some(frame) = line.back.front().filter(|_| reads) {
         out.push(Action::Read(index));
         if *frame == Frame::Greeting {
@@ -484,11 +488,12 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     if !line.hung_up {
         out.push(Action::Break(index));
         let greeted = line.exchange.met().is_some();
-        if greeted && setting.has_journal() && world.ledger.looks() && line.exchange.peek().is_none() {
+        let seeks = world.ledger.looks() || line.exchange.has_jobs();
+        if greeted && setting.is_asked() && seeks && line.exchange.peek().is_none() {
             let questions = line.asked.len() + line.answers.len();
             match questions {
                 0 => out.push(Action::Ask(index)),
-                _ if questions < QUESTIONS_MAX => out.push(Action::AskAnew(index)),
+                _ if questions < QUESTIONS_MAX && !setting.one_by_one() => out.push(Action::AskAnew(index)),
                 _ => {}
             }
         }
@@ -525,7 +530,7 @@ fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
 
 /// Adds what the editor does by itself with calls that it has queued or begun to run.
 fn journal(world: &World, setting: &Setting, out: &mut Vec<Action>) {
-    if world.editor != Editor::Up || !setting.has_journal() {
+    if world.editor != Editor::Up || !setting.is_asked() {
         return;
     }
     for call in (0u8..).take(setting.calls.len()) {
@@ -545,7 +550,10 @@ fn journal(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     }
 }
 
-fn editor(world: &World, out: &mut Vec<Action>) {
+fn editor(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    if setting.has_jobs() && world.editor == Editor::Up {
+        out.push(Action::Forget);
+    }
     match world.editor {
         Editor::Up => out.extend([Action::Reload, Action::Crash, Action::Freeze]),
         Editor::Frozen => out.extend([Action::ComeBack, Action::Crash]),

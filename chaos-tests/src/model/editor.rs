@@ -5,7 +5,7 @@ use holdfast::protocol::dialect::Refusal;
 use super::action::Action;
 use super::journal::Status;
 use super::line::{Frame, Line, Message};
-use super::setting::MAX_CALLS;
+use super::setting::{Kind, MAX_CALLS};
 use super::step::Step;
 use super::world::Editor;
 
@@ -15,9 +15,16 @@ impl Step<'_> {
         match action {
             Action::EditorTakes(index) => {
                 let own = self.setting.has_journal();
+                let setting = self.setting;
                 let line = self.line(index);
                 if let Some(Message::Call(call)) = line.out.pop_front() {
                     let sending = (call, line.nths[usize::from(call)]);
+                    if setting.calls[usize::from(call)] == Kind::Job {
+                        // Its place is taken until the job has ended.
+                        line.back.push_back(Frame::Job(call));
+                        self.world.journal.read(sending);
+                        return;
+                    }
                     if own {
                         if self.world.journal.read(sending) {
                             self.line(index).running = Some(call);
@@ -57,6 +64,7 @@ impl Step<'_> {
             Action::Ends(call) => {
                 if let Some(sending) = self.world.journal.first(call, Status::Running) {
                     self.world.journal.moves(sending, Status::Done);
+                    self.owes_no_job(|of| of == call);
                 }
             }
             Action::ReadLate(_) => {
@@ -74,17 +82,33 @@ impl Step<'_> {
             }
             Action::Reload => self.lose_sockets(Editor::Reloading),
             Action::Crash => self.lose_sockets(Editor::Dead),
+            Action::Forget => {
+                self.world.journal.forget();
+                self.owes_no_job(|_| true);
+            }
             Action::Freeze => self.world.editor = Editor::Frozen,
             Action::ComeBack => self.world.editor = Editor::Up,
             _ => {}
         }
     }
 
+    /// The editor does not owe the end of these jobs any more.
+    fn owes_no_job(&mut self, which: impl Fn(u8) -> bool) {
+        for (call, kind) in (0u8..).zip(&self.setting.calls) {
+            if *kind == Kind::Job && which(call) {
+                self.world.lines.iter_mut().for_each(|line| line.owed &= !Line::bit(Message::Call(call)));
+            }
+        }
+    }
+
     fn lose_sockets(&mut self, becomes: Editor) {
         self.world.editor = becomes;
         match becomes {
+            Editor::Reloading if self.setting.has_jobs() && self.setting.jobs_survive => self.world.journal.interrupt(),
+            // A journal that is lost with the domain has another name then.
+            Editor::Reloading if self.setting.has_jobs() => self.world.journal.end_process(),
             Editor::Reloading => self.world.journal.reload(),
-            Editor::Dead if self.setting.has_journal() => self.world.journal.end_process(),
+            Editor::Dead if self.setting.is_asked() => self.world.journal.end_process(),
             Editor::Dead | Editor::Up | Editor::Frozen => {}
         }
         self.world.adrift = [0; MAX_CALLS];

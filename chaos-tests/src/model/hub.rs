@@ -123,6 +123,13 @@ impl Records {
         }));
     }
 
+    /// Records that the editor runs a call as a job.
+    pub fn is_job(&mut self, call: u8, journal: JournalKey) {
+        if self.records.is_sent(seam::id(call)) {
+            self.apply(Record::Job { call: seam::id(call), journal });
+        }
+    }
+
     /// Records that the client is told of an unknown outcome, although no call is on record.
     fn unknown(&mut self, call: u8) {
         self.apply(Record::Sent(sent(call)));

@@ -19,6 +19,8 @@ pub enum Status {
     Interrupted,
     /// The call has not run, and never will.
     NotRun,
+    /// The editor has no such job any more. Of jobs only.
+    Forgotten,
 }
 
 /// The journal of one editor process.
@@ -86,6 +88,21 @@ impl Journal {
     pub fn reload(&mut self) {
         self.fence();
         self.each(Status::Running, Status::Interrupted);
+    }
+
+    /// Answers a question for a job.
+    pub fn ask_job(&self, sending: Sending) -> Status {
+        self.find(sending).unwrap_or(Status::Forgotten)
+    }
+
+    /// The domain unloads, and its jobs are kept: those that ran are interrupted.
+    pub fn interrupt(&mut self) {
+        self.each(Status::Running, Status::Interrupted);
+    }
+
+    /// The editor forgets its jobs: they do not run any more.
+    pub fn forget(&mut self) {
+        self.entries.clear();
     }
 
     /// Ends the process; its journal is lost. The next process begins with an empty one.

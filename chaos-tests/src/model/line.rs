@@ -35,6 +35,8 @@ pub enum Frame {
     Stray(u64, u8),
     /// The outcomes of calls, in answer to the question with this number.
     Outcomes(u8),
+    /// The editor runs this call as a job.
+    Job(u8),
     /// The editor says that it is about to reload.
     Reload,
     /// The editor says that it quits.
@@ -129,9 +131,9 @@ impl Line {
         100 * epoch + place
     }
 
-    /// Whether the task may write next: it is idle and, over HTTP, has read the last response.
+    /// Whether the task may write next: it is idle and, if messages are sent one by one, has read the last answer.
     pub fn is_free(&self, setting: &Setting) -> bool {
-        self.open && self.task == Task::Idle && !(setting.http && self.exchange.awaits_reply())
+        self.open && self.task == Task::Idle && !(setting.one_by_one() && self.exchange.awaits_reply())
     }
 
     /// Sends a message to the editor. It is lost if the editor's end is closed.
@@ -171,7 +173,7 @@ impl Line {
             self.out.pop_front();
             self.back.push_back(match message {
                 Message::Greeting => {
-                    if setting.broken != Broken::NeitherFencedNorSealed {
+                    if setting.broken != Broken::NeitherFencedNorSealed && !setting.has_jobs() {
                         journal.fence();
                     }
                     Frame::Greeting
@@ -180,7 +182,10 @@ impl Line {
                     let (question, asked) = self.asked.pop_front().unwrap_or_default();
                     let seals = setting.broken != Broken::NeitherFencedNorSealed;
                     let lies = setting.broken == Broken::JournalDenies;
-                    let say = |sending| (sending, if lies { Status::NotRun } else { journal.ask(sending, seals) });
+                    let say = |sending| match setting.has_jobs() {
+                        true => (sending, journal.ask_job(sending)),
+                        false => (sending, if lies { Status::NotRun } else { journal.ask(sending, seals) }),
+                    };
                     self.answers.push_back((question, asked.into_iter().map(say).collect()));
                     Frame::Outcomes(question)
                 }

@@ -50,7 +50,7 @@ pub fn answer() -> EditorAnswer {
 pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     let recovery = match kind {
         Kind::Journaled => key.map_or(Recovery::None, Recovery::Journal),
-        Kind::Plain | Kind::Repeatable | Kind::Reloading => Recovery::None,
+        Kind::Plain | Kind::Repeatable | Kind::Reloading | Kind::Job => Recovery::None,
         Kind::Reported => Recovery::ResultFile { path: "r".to_owned(), busy_files: &[], quiet: Duration::ZERO },
         Kind::Inferred => Recovery::Inferred,
     };

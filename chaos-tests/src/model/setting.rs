@@ -1,5 +1,7 @@
 //! What the model checker tries: the calls, the number of faults, and the detail that is wrong on purpose.
 
+use holdfast::protocol::dialect::Shape;
+
 /// The largest number of calls in a world.
 pub const MAX_CALLS: usize = 3;
 
@@ -16,6 +18,8 @@ pub enum Kind {
     Inferred,
     /// The editor's journal knows its outcome.
     Journaled,
+    /// The editor runs it as a job: its reply only names the job, which is asked for.
+    Job,
     /// A domain reload may follow its answer, which is withheld until then.
     Reloading,
 }
@@ -72,6 +76,12 @@ pub enum Broken {
     GoodbyeUnheard,
     /// Replies are matched with calls by their order, not by their number.
     RepliesInOrder,
+    /// The name of a job is not kept for the time after a loss.
+    JobUnnamed,
+    /// The reply that only names a job is taken for the answer to the call.
+    NameIsAnswer,
+    /// A job that the editor does not have any more counts as one that has not run.
+    LostJobUnrun,
     /// A hub sends a call that it has not recorded as sent.
     SendsUnrecorded,
     /// A hub answers a call and records the answer only when it was delivered.
@@ -120,8 +130,10 @@ pub struct Setting {
     pub crashes: bool,
     /// Whether the gateway may be stopped.
     pub stop: bool,
-    /// Whether the dialect speaks HTTP: each message is a separate request, with its own response.
-    pub http: bool,
+    /// The shape of the exchange. Only with [`Shape::Jobs`] there are calls of [`Kind::Job`].
+    pub shape: Shape,
+    /// Whether the editor still has its jobs after a reload. What ran is interrupted.
+    pub jobs_survive: bool,
     /// Whether the gateway does not connect until the first call, because nothing needs the editor before.
     pub rests: bool,
     /// Whether the gateway is a hub, which keeps records and may be killed at any time.
@@ -139,5 +151,20 @@ impl Setting {
     /// Whether the editor keeps a journal.
     pub fn has_journal(&self) -> bool {
         self.calls.contains(&Kind::Journaled)
+    }
+
+    /// Whether the editor runs calls as jobs.
+    pub fn has_jobs(&self) -> bool {
+        self.shape == Shape::Jobs
+    }
+
+    /// Whether the editor can be asked for outcomes.
+    pub fn is_asked(&self) -> bool {
+        self.has_journal() || self.has_jobs()
+    }
+
+    /// Whether a connection brings the answer to one message before the next is sent.
+    pub fn one_by_one(&self) -> bool {
+        self.shape != Shape::Stream
     }
 }

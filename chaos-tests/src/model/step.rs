@@ -1,7 +1,7 @@
 //! Carries out one action of the model.
 
 use holdfast::core::calls::{LedgerAccess as _, Settlement};
-use holdfast::core::exchange::{self, After, Answers, Next, Order, Outcome, Settled, Unsendable};
+use holdfast::core::exchange::{self, After, Answers, JobState, JobStep, Next, Order, Outcome, Settled, Unsendable};
 use holdfast::fsm::bridge::{ConnectFailure, Disconnect, Event, Evidence, Sign, Timer};
 use holdfast::fsm::cause::{Cause, Loss};
 use holdfast::limits::OUTCOMES_ASKED_EVERY;
@@ -262,6 +262,7 @@ impl Step<'_> {
             | Action::RunAdrift(_)
             | Action::Reload
             | Action::Crash
+            | Action::Forget
             | Action::Freeze
             | Action::ComeBack => self.editor(action),
         }
@@ -491,10 +492,13 @@ impl Step<'_> {
         self.heard(index);
         match frame {
             Frame::Greeting => {
-                let journal = self.setting.has_journal().then(|| self.line(index).process.to_string());
-                let window = self.setting.window;
+                let journal = self.setting.is_asked().then(|| self.line(index).process.to_string());
+                let (window, has_jobs) = (self.setting.window, self.setting.has_jobs());
                 let exchange = &mut self.line(index).exchange;
                 if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
+                    if has_jobs {
+                        exchange.asks_for_jobs();
+                    }
                     exchange.greeted(Met { journal, ..Met::default() }, usize::from(window), false, seam::now());
                     self.world.tell(epoch, Event::Greeted { heartbeat: false });
                 }
@@ -505,6 +509,8 @@ impl Step<'_> {
                 }
             }
             Frame::Outcomes(question) => self.outcomes(index, question),
+            Frame::Job(call) if self.broken(Broken::NameIsAnswer) => self.replied(index, call, epoch, None),
+            Frame::Job(call) => self.submitted(index, call),
             Frame::Reload => self.leaves(index, LeaveReason::Reload),
             Frame::Quit => self.leaves(index, LeaveReason::Quit),
             // The exchange no longer has an open request with this number.
@@ -512,6 +518,25 @@ impl Step<'_> {
             // The number belongs to another connection.
             Frame::Stray(from, call) => self.replied(index, call, from, None),
         }
+    }
+
+    /// Reads the reply that the editor runs a call as a job.
+    fn submitted(&mut self, index: u8, call: u8) {
+        let line = self.line(index);
+        let key = seam::key((call, line.nths[usize::from(call)]), line.process);
+        let number = Line::number(line.epoch(), Message::Call(call));
+        line.woken = true;
+        let Answers::Call(id, after) = line.exchange.reply(number, None) else { return };
+        self.world.records(|records| records.is_job(call, key.clone()));
+        let before = self.world.ledger.clone();
+        let World { lines, ledger, .. } = &mut *self.world;
+        let exchange = &mut lines[usize::from(index)].exchange;
+        let settlements = ledger.with(|ledger, now| exchange.submitted((id, after), key, ledger, now));
+        if self.broken(Broken::JobUnnamed) {
+            self.world.ledger = before;
+        }
+        self.world.ghost.named |= 1 << call;
+        self.settle(settlements);
     }
 
     /// Reads the list. Returns whether the exchange was waiting for one.
@@ -592,18 +617,38 @@ impl Step<'_> {
         let exchange = &mut self.line(index).exchange;
         let Answers::Outcomes(asked) = exchange.reply(Line::number(epoch, Message::Outcomes(question)), None) else {
             if self.broken(Broken::StaleOutcomeCounts) {
-                self.told(process, answers);
+                self.told(index, process, answers);
             }
             return;
         };
         exchange.outcomes_told(&asked, true);
         self.line(index).woken = true;
-        self.told(process, answers);
+        self.told(index, process, answers);
     }
 
-    fn told(&mut self, process: u8, answers: Vec<(Sending, Status)>) {
+    fn told(&mut self, index: u8, process: u8, answers: Vec<(Sending, Status)>) {
         for (sending, status) in answers {
             let call = seam::id(sending.0);
+            let unrun = self.broken(Broken::LostJobUnrun);
+            let status = if unrun && status == Status::Forgotten { Status::NotRun } else { status };
+            let state = match status {
+                Status::Queued | Status::Running => JobState::Runs,
+                Status::Done => JobState::Ended,
+                Status::Interrupted | Status::NotRun | Status::Forgotten => JobState::Lost,
+            };
+            let World { lines, ledger, .. } = &mut *self.world;
+            let exchange = &mut lines[usize::from(index)].exchange;
+            match ledger.with(|ledger, now| exchange.job_is(call, state, ledger, now)) {
+                None => {}
+                Some(JobStep::GoesOn) => continue,
+                Some(JobStep::Ended(after)) => {
+                    let answered =
+                        ledger.with(|ledger, now| exchange.answered((call, after), None, seam::answer(), ledger, now));
+                    self.settled(index, answered.settled);
+                    continue;
+                }
+                Some(JobStep::Lost(settled)) => self.settled(index, settled),
+            }
             let any = self.broken(Broken::StaleOutcomeCounts);
             let settlements = self.world.ledger.with(|ledger, now| {
                 let sought = ledger.recovering().into_iter().find(|(id, _)| *id == call);
@@ -616,6 +661,7 @@ impl Step<'_> {
                     Status::Interrupted => Outcome::Interrupted,
                     Status::NotRun => Outcome::NotRun { sealed: true },
                     Status::Queued | Status::Running => Outcome::Running,
+                    Status::Forgotten => Outcome::Forgotten,
                 };
                 exchange::outcome(call, &key, outcome, ledger, now)
             });

@@ -153,6 +153,8 @@ pub struct Ghost {
     pub answers: [u8; MAX_CALLS],
     /// The first verdict on each call.
     pub words: [Option<Word>; MAX_CALLS],
+    /// The jobs whose name the gateway has read, as bits.
+    pub named: u8,
     /// The calls that the client has made, as bits.
     pub accepted: u8,
     /// The calls whose answer a hub gave out, as bits.
@@ -365,7 +367,12 @@ impl World {
                 continue;
             };
             let index = usize::from(*call);
-            let kept = setting.calls.get(index) == Some(&Kind::Journaled)
+            let is_known = match setting.calls.get(index) {
+                Some(Kind::Journaled) => true,
+                Some(Kind::Job) => self.ghost.named & (1 << *call) != 0 && self.journal.ran(*call),
+                _ => false,
+            };
+            let kept = is_known
                 && self.sent_to[index] == self.journal.process
                 && self.editor != Editor::Dead
                 && self.stage < Stage::Falling;

@@ -8,10 +8,11 @@ mod routing;
 
 use chaos_tests::model::graph::Graph;
 use chaos_tests::model::promises::{self, *};
-use chaos_tests::model::setting::Kind::{Inferred, Journaled, Plain, Reloading, Repeatable, Reported};
+use chaos_tests::model::setting::Kind::{Inferred, Job, Journaled, Plain, Reloading, Repeatable, Reported};
 use chaos_tests::model::setting::{Broken, Kind, Setting};
 use chaos_tests::record::Record;
 use holdfast::limits::SENDINGS_MAX;
+use holdfast::protocol::dialect::Shape;
 use stateright::{Checker, Expectation, Model};
 use tokio::time::Instant;
 
@@ -37,7 +38,8 @@ fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
         losses_only: false,
         crashes: false,
         stop: false,
-        http: false,
+        shape: Shape::Stream,
+        jobs_survive: false,
         rests: false,
         hub: false,
         harm: false,
@@ -75,13 +77,19 @@ fn with_stop(setting: Setting) -> Setting {
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, hub, harm, both, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, shape, rests, hub, harm, both, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
-    let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
+    let [crashes, stop] = [and(crashes, ", crashes"), and(stop, ", stop")];
+    let shape = match shape {
+        Shape::Stream => "",
+        Shape::Requests => ", over HTTP",
+        Shape::Jobs if setting.jobs_survive => ", jobs that survive a reload",
+        Shape::Jobs => ", jobs",
+    };
     let [rests, hub, harm] = [and(rests, ", at rest"), and(hub, ", of a hub"), and(harm, ", harm")];
     let both = and(both, ", killed with its session");
-    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}{hub}{harm}{both}")
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{shape}{rests}{hub}{harm}{both}")
 }
 
 /// Checks that no promise is broken in any state, for every order of events, and that what must be possible is reached.
@@ -185,10 +193,26 @@ fn a_call_that_a_reload_follows_survives_faults_crashes_and_the_stop() {
 
 #[test]
 fn calls_over_http_survive_faults_crashes_and_the_stop() {
-    let over_http = |setting| Setting { http: true, ..setting };
+    let over_http = |setting| Setting { shape: Shape::Requests, ..setting };
     always(over_http(setting(&[Plain], 1, 2)));
     always(over_http(with_stop(with_crashes(setting(&[Plain, Repeatable], 1, 1)))));
     always_again(over_http(with_crashes(setting(&[Plain, Repeatable], 1, 1))));
+}
+
+fn of_jobs(jobs_survive: bool, setting: Setting) -> Setting {
+    Setting { shape: Shape::Jobs, jobs_survive, ..setting }
+}
+
+/// The name of a job is lost, or what is said of it, or the job itself, with the connection or without that anything shows it.
+#[test]
+fn calls_that_the_editor_runs_as_jobs_survive_faults_crashes_and_the_stop() {
+    for survive in [false, true] {
+        always(of_jobs(survive, setting(&[Job], 1, 2)));
+        always(of_jobs(survive, with_stop(with_crashes(setting(&[Job], 1, 1)))));
+        always(of_jobs(survive, setting(&[Job, Plain], 1, 1)));
+        always_again(of_jobs(survive, setting(&[Job, Job], 2, 1)));
+    }
+    always(of_jobs(true, of_a_hub(setting(&[Job], 1, 1))));
 }
 
 /// The hub is killed at any point of a call's life, also between a record and what it records, and its successor goes on with the
@@ -256,6 +280,9 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::JournalDenies, AT_MOST_ONCE, journaled.clone()),
         (Broken::NeitherFencedNorSealed, AT_MOST_ONCE, journaled.clone()),
         (Broken::JournalUnasked, JOURNAL_ASKED, journaled),
+        (Broken::JobUnnamed, JOURNAL_ASKED, of_jobs(true, setting(&[Job], 1, 1))),
+        (Broken::NameIsAnswer, ANSWER_RAN, of_jobs(true, setting(&[Job], 1, 1))),
+        (Broken::LostJobUnrun, AT_MOST_ONCE, of_jobs(true, setting(&[Job], 1, 1))),
         (Broken::DoubleCounts, WINDOW, setting(&[Plain, Plain], 1, 1)),
         (Broken::PlaceKept, SETTLED_AGAIN, setting(&[Plain, Plain], 1, 1)),
         (Broken::GoodbyeUnheard, NOTHING_AFTER_GOODBYE, plain.clone()),

@@ -26,8 +26,9 @@ use crate::fsm::retry::{self, Useless};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::link::LinkParts;
 use crate::platform::host::Liveness;
-use crate::protocol::dialect::Recovery;
+use crate::protocol::dialect::{Endpoint, PushEvent, Recovery};
 use crate::protocol::ids::Epoch;
+use crate::runtime::arrivals::{self, Awaited};
 use crate::runtime::messages::bridge::Message;
 use crate::runtime::messages::{discovery, registry, session};
 use crate::runtime::supervisor::Tasks;
@@ -59,6 +60,8 @@ struct Rest {
     last_dial: Option<Instant>,
     /// Connections that were of no use: the pauses between them grow.
     useless: Useless,
+    /// The editor that connects to us, if the targets are such.
+    arrival: Option<Arc<Awaited>>,
     /// The result files that probes look for. Each file belongs to one attempt to send a call.
     probing: BTreeSet<String>,
 }
@@ -111,6 +114,7 @@ impl Actor for BridgeActor {
             refused: Vec::new(),
             last_dial: None,
             useless: Useless::default(),
+            arrival: None,
             probing: BTreeSet::new(),
         };
         Ok(State { core, rest })
@@ -227,17 +231,49 @@ impl BridgeActor {
             && let Some(target) = state.rest.targets.get(usize::from(state.core.machine().target()))
             // A survey never finds a port that is only remembered.
             && target.source != PortSource::Process
-            && !survey.targets.iter().any(|known| known.port == target.port)
+            && !survey.targets.iter().any(|known| known.endpoint.port() == target.endpoint.port())
         {
             return self.feed(state, Event::TargetGone);
         }
         if state.core.epoch().is_none() {
             state.rest.targets = targets;
+            self.expect_arrival(&mut state.rest);
             let targets = &state.rest.targets;
             state.rest.refused.retain(|(target, ..)| targets.contains(target));
         }
         let count = u8::try_from(state.rest.targets.len()).unwrap_or(u8::MAX);
         self.feed(state, Event::TargetsOffered { count, evidence });
+    }
+
+    /// Expects the editor, if it is one that connects to us. That goes on between dials.
+    fn expect_arrival(&self, state: &mut Rest) {
+        let arrives = |target: &Target| match target.endpoint {
+            Endpoint::Arrival(port) => Some(port),
+            Endpoint::Port(_) | Endpoint::Http { .. } => None,
+        };
+        let ports: Vec<u16> = state.targets.iter().filter_map(arrives).collect();
+        // All targets have the same dialect and project.
+        let expected = state.targets.first().filter(|_| !ports.is_empty());
+        let Some((dialect, project)) = expected.and_then(|target| Some((target.dialect, target.project.clone()?)))
+        else {
+            state.arrival = None;
+            return;
+        };
+        if state.arrival.as_ref().is_some_and(|known| known.is_at(&ports, dialect, &project)) {
+            return;
+        }
+        let env = &self.with.env;
+        let with = arrivals::Surroundings {
+            net: Arc::clone(&env.net),
+            host: Arc::clone(&env.host),
+            events: env.events.clone(),
+        };
+        let me = state.me.clone();
+        let tell =
+            Box::new(move || drop(me.cast(Message::Told(Event::HintReceived(PushEvent::ConnectionEstablished)))));
+        let (arrival, tasks) = env.arrivals.expect(&with, &ports, dialect, project, tell);
+        tasks.into_iter().for_each(|task| drop(env.health.spawn("arrivals", task)));
+        state.arrival = Some(arrival);
     }
 
     /// Handles an event of a connection. Events of a connection that is not the current one are dropped: that connection's epoch
@@ -266,9 +302,10 @@ impl BridgeActor {
         let Some(last) = self.with.link.view.borrow().target.clone() else { return targets };
         let Some(first) = targets.first() else { return targets };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
-        let known = targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
+        let known =
+            targets.iter().any(|target| target.endpoint == last.endpoint || target.source == PortSource::Process);
         if last.source == PortSource::Process && same && !known {
-            targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
+            targets.insert(0, Target { endpoint: last.endpoint, source: last.source, ..first.clone() });
         }
         targets
     }
@@ -322,7 +359,7 @@ impl BridgeActor {
         let others = others.map(|(nth, target)| Aim { nth, target: target.clone() }).collect();
         state.last_dial = Some(Instant::now());
         let epoch = self.with.link.next_epoch();
-        let dial = Dial { aim, others, patient };
+        let dial = Dial { aim, others, patient, arrival: state.arrival.clone() };
         Ok((epoch, connection::open(self.with.clone(), &self.tasks, dial, epoch, state.me.clone())))
     }
 
@@ -343,7 +380,7 @@ impl BridgeActor {
             ledger.has_held()
         });
         if let Some(target) = &target {
-            self.with.env.events.link_up(epoch, target.port, target.source.into(), waited_for, back);
+            self.with.env.events.link_up(epoch, target.endpoint.port(), target.source.into(), waited_for, back);
         }
         self.with.link.view.tell(Fact::Greeted { epoch, target, editor, back });
         self.with.link.set_exchange(Some(Arc::clone(&connection.shared)));

@@ -13,8 +13,8 @@ use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::link::Unsent;
 use crate::protocol::dialect::{
-    EditorAnswer, EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused, Reply,
-    Sending, translated,
+    EditorAnswer, EncodeError, JournalKey, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused,
+    Reply, Sending, Shape, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -54,8 +54,8 @@ impl Line {
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
-        let frame = match self.encode_as(number, Some(id), &order) {
-            Ok(frame) => frame,
+        let message = match self.encode_as(number, Some(id), &order) {
+            Ok(message) => message,
             Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),
             // The editor cannot be called with this tool: the tool list that named it came from another editor.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
@@ -79,7 +79,7 @@ impl Line {
         };
         let record_of = |held| self.with.calls.record_of(held, &terms, self.target.project.as_deref());
         let record = for_record.as_ref().and_then(record_of);
-        wire.send(self, number, &frame, Some(Outgoing { call: id, record, terms, after })).await
+        wire.send(self, number, message, Some(Outgoing { call: id, record, terms, after })).await
     }
 
     /// Records and claims a call: the last steps before its first byte. Returns false if no byte of it may be sent; its place is
@@ -152,6 +152,24 @@ impl Line {
             }
         }
         self.settle(settled);
+    }
+
+    /// Handles the reply to a call: the answer, or the name of the job that the editor runs it as.
+    pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
+        let Some(key) = self.submitted(&reply) else { return self.answered(id, after, reply) };
+        self.with.calls.record_job(id, &key);
+        let settlements = self.decide(|exchange, ledger, now| exchange.submitted((id, after), key, ledger, now));
+        self.with.calls.settle(settlements);
+        Ok(())
+    }
+
+    fn submitted(&self, reply: &Reply) -> Option<JournalKey> {
+        let dialect = self.target.dialect;
+        if dialect.properties().shape != Shape::Jobs {
+            return None;
+        }
+        let journal = self.exchange().met().and_then(|met| met.journal.clone())?;
+        self.guarded("job", || dialect.submitted(reply, &journal)).flatten()
     }
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {

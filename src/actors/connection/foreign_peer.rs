@@ -30,7 +30,7 @@ impl Line {
 
     /// Stops showing a foreign peer for the port, because no program listens there any more.
     pub(super) fn nobody_is_there(&self) {
-        self.with.link.view.tell(Fact::NobodyAt(self.target.port));
+        self.with.link.view.tell(Fact::NobodyAt(self.target.endpoint.port()));
     }
 
     /// Shows the peer and its process, if the peer does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never
@@ -44,7 +44,7 @@ impl Line {
     }
 
     async fn show_foreign_peer(&self, what: Option<String>) {
-        let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
+        let (host, port) = (Arc::clone(&self.with.env.host), self.target.endpoint.port());
         // This looks at all processes. That is worth it only if something is wrong with the port.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();

@@ -7,7 +7,7 @@ use super::{Dialled, Line};
 use crate::core::exchange::Order;
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
-use crate::protocol::dialect::{Greeted, Order as WireOrder, Reply};
+use crate::protocol::dialect::{Encoded, Greeted, Order as WireOrder, Reply, Shape};
 use crate::runtime::enter;
 
 impl Line {
@@ -17,10 +17,12 @@ impl Line {
             self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
         };
         match encoded {
-            Ok((number, frame)) => {
-                self.sent.get_or_init(|| frame.slice(..frame.len().min(HEAD_BYTES)));
+            Ok((number, greeting)) => {
+                if let Encoded::Frame(frame) = &greeting {
+                    self.sent.get_or_init(|| frame.slice(..frame.len().min(HEAD_BYTES)));
+                }
                 self.exchange().asks_greeting(number);
-                wire.send(self, number, &frame, None).await
+                wire.send(self, number, greeting, None).await
             }
             Err(why) => {
                 self.greeting_refused(&why.to_string());
@@ -40,6 +42,9 @@ impl Line {
             Ok(Greeted::NotYet) => self.shared.order(Order::Greeting),
             Ok(Greeted::Done(met)) => {
                 let properties = self.target.dialect.properties();
+                if properties.shape == Shape::Jobs {
+                    self.exchange().asks_for_jobs();
+                }
                 self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.with.env.events.dial_succeeded(at, accepted);
@@ -56,7 +61,7 @@ impl Line {
 
     pub(super) fn greeting_refused(&self, why: &str) {
         if self.dial_result().is_some() {
-            self.with.env.events.wrong_peer(self.target.port, why);
+            self.with.env.events.wrong_peer(self.target.endpoint.port(), why);
         }
         self.tell(Event::GreetingRefused);
     }

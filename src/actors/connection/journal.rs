@@ -2,11 +2,11 @@
 
 use super::Line;
 use super::writing::Wire;
-use crate::core::exchange::{After, Order, Outcome, Question, outcome};
+use crate::core::exchange::{After, JobState, JobStep, Order, Outcome, Question, outcome};
 use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{BadOutcomes, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
+use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
 use crate::protocol::ids::CallId;
 
 impl Line {
@@ -19,7 +19,7 @@ impl Line {
         self.with.calls.settle(settlements);
         let Some(keys) = keys else { return Ok(()) };
         match self.encode_as(number, None, &WireOrder::Outcomes(&keys)) {
-            Ok(frame) => wire.send(self, number, &frame, None).await,
+            Ok(question) => wire.send(self, number, question, None).await,
             Err(_) => {
                 self.exchange().not_asked(number);
                 Ok(())
@@ -29,16 +29,21 @@ impl Line {
 
     pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Cancel(key)) {
-            Ok((number, frame)) => wire.send(self, number, &frame, None).await,
+            Ok((number, cancel)) => {
+                if matches!(cancel, Encoded::Request(_)) {
+                    self.exchange().asks_cancel(number);
+                }
+                wire.send(self, number, cancel, None).await
+            }
             Err(_) => Ok(()),
         }
     }
 
     pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Heartbeat) {
-            Ok((number, frame)) => {
+            Ok((number, question)) => {
                 self.exchange().asks_heartbeat(number);
-                wire.send(self, number, &frame, None).await
+                wire.send(self, number, question, None).await
             }
             Err(_) => Ok(()),
         }
@@ -69,6 +74,16 @@ impl Line {
             }
             let is_kept = matches!(told, JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_));
             let has_ended = is_unread || is_kept || matches!(told, JournalOutcome::NotRun { .. });
+            match self.decide(|exchange, ledger, now| exchange.job_is(call, JobState::from(&told), ledger, now)) {
+                None => {}
+                Some(JobStep::GoesOn) => continue,
+                Some(JobStep::Ended(after)) => {
+                    self.with.env.events.outcome_told(call, &told);
+                    self.give_told(call, after, told)?;
+                    continue;
+                }
+                Some(JobStep::Lost(settled)) => self.settle(settled),
+            }
             // This is a statement of its own, because the code below takes the exchange's lock again.
             let resolved = self.exchange().resolve_doubt(call, has_ended);
             if let Some(after) = resolved {

@@ -18,9 +18,9 @@ impl Line {
         // Development-only tools are always requested, and hidden on our side. So they can be shown later without a new
         // list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
-            Ok((number, frame)) => {
+            Ok((number, request)) => {
                 self.exchange().asks_list(number, step);
-                wire.send(self, number, &frame, None).await
+                wire.send(self, number, request, None).await
             }
             Err(_) => {
                 self.with.link.list_is_over(self.epoch, true);

@@ -7,14 +7,15 @@
 //! This code only carries bytes and waits. The [`Exchange`] decides what may be written and what a reply means for the calls.
 
 mod call;
+mod carrier;
 mod foreign_peer;
 mod frames;
 mod greeting;
-mod http;
 mod journal;
 mod list;
 mod reading;
 mod reload_signs;
+mod requests;
 mod writing;
 
 use std::collections::VecDeque;
@@ -33,13 +34,14 @@ use crate::core::exchange::{Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
-    CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX,
-    PATIENT_DIAL_TOLD_EVERY, STALL_AFTER,
+    CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, PATIENT_DIAL_TOLD_EVERY,
+    STALL_AFTER,
 };
 use crate::link::{Calls, Link, SharedExchange, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
+use crate::runtime::arrivals::Awaited;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::{Addresses, bridge};
@@ -48,6 +50,9 @@ use crate::survey::{self, Identity, Target};
 
 /// The description shown for a peer that may not be our editor.
 const UNPROVEN: &str = "nothing shows that it is this project's editor";
+
+/// Why an editor was not reached, and details for the log.
+type Failure = (ConnectFailure, String);
 
 /// The bridge's end of a connection. Dropping it hangs up.
 #[derive(Debug)]
@@ -73,6 +78,18 @@ pub struct Surroundings {
     pub calls: Arc<Calls>,
 }
 
+impl Surroundings {
+    /// Reads files of the project. `None` if that takes too long, or while an earlier read of the project's files hangs.
+    async fn read_project<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let permit = Arc::clone(&self.link.identity_read).try_acquire_owned().ok()?;
+        let looked = crate::platform::host::run(&*self.env.host, move || {
+            let _permit = permit;
+            read()
+        });
+        timeout(IDENTITY_READ_MAX, looked).await.ok()?
+    }
+}
+
 #[derive(Debug)]
 pub struct Aim {
     pub nth: u8,
@@ -88,13 +105,15 @@ pub struct Dial {
     pub others: VecDeque<Aim>,
     /// Whether the targets are dialled again and again, as long as nobody listens.
     pub patient: bool,
+    /// The editor that connects to us, if the targets are such.
+    pub arrival: Option<Arc<Awaited>>,
 }
 
 /// Starts the task that opens a connection to a target, with the number `epoch`, and talks to the editor on it.
 pub fn open(
     with: Surroundings,
     tasks: &Tasks,
-    Dial { aim: Aim { nth, target }, others, patient }: Dial,
+    Dial { aim: Aim { nth, target }, others, patient, arrival }: Dial,
     epoch: Epoch,
     bridge: ActorRef<bridge::Message>,
 ) -> Connection {
@@ -106,7 +125,7 @@ pub fn open(
         challenge: with.env.fresh(),
         expected: target.expected.clone(),
         client_name: with.attached.name_for_editor(with.env.config.client_name.as_deref()),
-        editor_port: target.port,
+        editor_port: target.endpoint.port(),
         push_endpoint: None,
         push_token: with.link.push_token.clone(),
     };
@@ -116,6 +135,7 @@ pub fn open(
         nth,
         target,
         others,
+        arrival,
         bridge,
         shared: Arc::clone(&shared),
         hello,
@@ -142,6 +162,7 @@ struct Line {
     target: Target,
     /// The targets that come after this one.
     others: VecDeque<Aim>,
+    arrival: Option<Arc<Awaited>>,
     bridge: ActorRef<bridge::Message>,
     shared: Arc<SharedExchange>,
     /// What the greeting sends, and the editor's replies to it so far.
@@ -149,7 +170,7 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
-    /// If nobody listens, the ports are dialled until this is notified of news.
+    /// If nobody is there, the targets are dialled until this is notified of news.
     patient: Option<Arc<Notify>>,
     /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
@@ -172,7 +193,7 @@ impl std::ops::Drop for Line {
             let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
         }
         if self.dial_result().is_some() {
-            self.with.env.events.dial_unfinished(self.target.port);
+            self.with.env.events.dial_unfinished(self.target.endpoint.port());
         }
     }
 }
@@ -200,7 +221,7 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    async fn dial(&mut self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+    async fn dial(&mut self) -> Result<(BoxStream, Identity), Failure> {
         let (mut told, mut attempt) = (Instant::now(), 0_u32);
         let mut refused = String::new();
         loop {
@@ -221,7 +242,7 @@ impl Line {
             attempt = attempt.saturating_add(1);
             if told.elapsed() >= PATIENT_DIAL_TOLD_EVERY {
                 told = Instant::now();
-                self.with.env.events.dial_failed(self.target.port, ConnectFailure::Refused, &refused);
+                self.with.env.events.dial_failed(self.target.endpoint.port(), ConnectFailure::Refused, &refused);
                 self.tell(Event::StillRefused);
             }
         }
@@ -233,85 +254,57 @@ impl Line {
             let (nth, target) = (std::mem::replace(&mut self.nth, nth), std::mem::replace(&mut self.target, target));
             self.others.push_back(Aim { nth, target });
             self.hello.expected.clone_from(&self.target.expected);
-            self.hello.editor_port = self.target.port;
+            self.hello.editor_port = self.target.endpoint.port();
         }
     }
 
-    async fn dial_once(&self) -> Result<(BoxStream, Identity), (ConnectFailure, String)> {
+    async fn dial_once(&self) -> Result<(BoxStream, Identity), Failure> {
         if let Some(dialled) = self.dialled().as_mut() {
             // The time of a dial counts from the last target.
             dialled.at = Instant::now();
         }
         let is_quick = self.patient.is_some() && self.with.env.net.refuses_slowly();
         let longest = if is_quick { CONNECT_AGAIN_AFTER } else { CONNECT_TIMEOUT };
-        let stream = match timeout(longest, self.with.env.net.connect(self.target.port)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                self.nobody_is_there();
-                let starved = crate::platform::host::is_lack_of_descriptors(&error);
-                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
-                return Err((failure, error.to_string()));
+        let carrier = self.carrier();
+        let stream = match carrier.connect(longest).await {
+            Ok(stream) => stream,
+            // Nobody listens, or the listener is far behind.
+            Err((ConnectFailure::TimedOut, _)) if is_quick => {
+                return Err((ConnectFailure::Refused, "no answer".to_owned()));
             }
-            // Nobody listens, or the listener has fallen far behind.
-            Err(_) if is_quick => return Err((ConnectFailure::Refused, "no answer".to_owned())),
-            Err(_) => return Err((ConnectFailure::TimedOut, String::new())),
+            Err(failed) => return Err(self.not_reached(failed).await),
         };
         if let Some(dialled) = self.dialled().as_mut() {
             dialled.accepted = Instant::now();
         }
-        match self.check_owner().await {
+        match carrier.identify().await {
             Ok(identity) => Ok((stream, identity)),
             // The owner of the port cannot be read without a descriptor.
             Err(_) if self.with.env.host.lacks_descriptors() => {
                 Err((ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port".to_owned()))
             }
-            Err((failure, detail)) => {
-                if failure.is_somebody_else() {
-                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
-                } else {
-                    self.nobody_is_there();
-                }
-                Err((failure, detail.to_owned()))
-            }
+            Err(failed) => Err(self.not_reached(failed).await),
         }
     }
 
-    /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections before its
-    /// listener, so a new dial may reach a listener that is gone when its owner is looked up. That is no other program's port.
-    async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
-        if let Some(identity) = self.look_up_owner().await? {
-            return Ok(identity);
+    /// Shows whether somebody else, or nobody, is where the editor should be.
+    async fn not_reached(&self, (failure, detail): Failure) -> Failure {
+        match failure {
+            ConnectFailure::WrongPeer => self.name_the_wrong(Some(detail.clone())).await,
+            _ if failure.is_somebody_else() => self.name_the_wrong(Some(UNPROVEN.to_owned())).await,
+            ConnectFailure::TimedOut => {}
+            _ => self.nobody_is_there(),
         }
-        if !matches!(timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await, Ok(Ok(_))) {
-            return Err((ConnectFailure::Vanished, "nothing listens any more"));
-        }
-        // A listener may have started since the first lookup.
-        self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))
-    }
-
-    /// Looks up the owner of the port. Returns `None` if no listener is found.
-    async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
-        let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
-        let looked_up = crate::platform::host::run(&*self.with.env.host, move || survey::check_owner(&*host, &target));
-        match timeout(OWNER_LOOKUP_MAX, looked_up).await {
-            Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
-            // A failed lookup shows nothing about who listens.
-            Ok(None) | Err(_) => Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up")),
-        }
+        (failure, detail)
     }
 
     /// Reads the files that identify the editor again once the connection is open: now they belong to the editor at the
     /// other end. If that takes too long, what the survey read stays valid. While such a read hangs, no other read
     /// begins.
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
-        let Ok(permit) = Arc::clone(&self.with.link.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
-        let read = crate::platform::host::run(&*self.with.env.host, move || {
-            let _permit = permit;
-            survey::expected_now(&*host, &target)
-        });
-        if let Ok(Some(expected)) = timeout(IDENTITY_READ_MAX, read).await {
-            self.target.expected = expected?;
+        if let Some(now) = self.with.read_project(move || survey::target_now(&*host, target)).await {
+            self.target = now?;
             self.hello.expected.clone_from(&self.target.expected);
         }
         Ok(())
@@ -380,7 +373,7 @@ impl Line {
 
     fn failed(&self, failure: ConnectFailure, detail: &str) {
         if self.dial_result().is_some() {
-            self.with.env.events.dial_failed(self.target.port, failure, detail);
+            self.with.env.events.dial_failed(self.target.endpoint.port(), failure, detail);
         }
         self.tell(Event::ConnectFailed { target: self.nth, failure, dialled: true });
     }

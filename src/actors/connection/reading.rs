@@ -55,7 +55,7 @@ impl Line {
     pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Disconnect {
         self.with.env.events.frame_error(self.epoch, fault, why);
         if self.exchange().awaits_greeting() && self.dial_result().is_some() {
-            self.with.env.events.wrong_peer(self.target.port, why);
+            self.with.env.events.wrong_peer(self.target.endpoint.port(), why);
         }
         Disconnect::Protocol
     }
@@ -80,12 +80,7 @@ impl Line {
         // The frame may have megabytes, and rendering the answer needs the same amount again.
         drop(frame);
         match inbound {
-            Inbound::Reply { number, reply } => {
-                if let Reply::Wreck(wreck) = &reply {
-                    self.with.env.events.frame_error(self.epoch, wreck.fault().into(), "an answer that cannot be read");
-                }
-                return self.replied(number, reply).await;
-            }
+            Inbound::Reply { number, reply } => return self.reply_came(number, reply).await,
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
@@ -122,17 +117,25 @@ impl Line {
         }
     }
 
+    pub(super) async fn reply_came(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
+        if let Reply::Wreck(wreck) = &reply {
+            self.with.env.events.frame_error(self.epoch, wreck.fault().into(), "an answer that cannot be read");
+        }
+        self.replied(number, reply).await
+    }
+
     async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
         let stray = |what: String| self.with.env.events.reply_unmatched(self.epoch, &what);
         let answers = self.exchange().reply(number, refused(&reply).map(|refused| refused.how));
         match answers {
             Answers::Greeting => self.greeted(reply).await,
             Answers::List { step } => self.listed(&reply, step),
-            Answers::Call(call, after) => return self.answered(call, after, reply),
+            Answers::Call(call, after) => return self.call_replied(call, after, reply),
             Answers::Doubled(call) => {
                 stray(format!("call {call} came twice; its answer is still to come"));
             }
             Answers::Outcomes(question) => return self.outcomes(question, reply),
+            Answers::Cancel => {}
             Answers::Heartbeat => self.felt(&reply),
             Answers::Nothing => stray(format!("no open request has number {number}")),
         }

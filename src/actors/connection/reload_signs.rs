@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use tokio::time::timeout;
-
 use super::{Line, Surroundings};
-use crate::limits::{IDENTITY_READ_MAX, RELOAD_SIGNS_AFTER};
-use crate::platform::host::{self, Host};
+use crate::limits::RELOAD_SIGNS_AFTER;
+use crate::platform::host::Host;
 use crate::protocol::dialect::ReloadSigns;
 use crate::protocol::ids::CallId;
 
@@ -38,15 +36,10 @@ impl Line {
     }
 }
 
-/// Looks at the project's files. `None` if that takes too long, or while an earlier read of the project's files hangs.
+/// Looks at the project's files. `None` also if they cannot be read now.
 async fn look(with: &Surroundings, state: impl FnOnce(&dyn Host) -> Option<u64> + Send + 'static) -> Option<u64> {
-    let permit = Arc::clone(&with.link.identity_read).try_acquire_owned().ok()?;
     let host = Arc::clone(&with.env.host);
-    let looked = host::run(&*with.env.host, move || {
-        let _permit = permit;
-        state(&*host)
-    });
-    timeout(IDENTITY_READ_MAX, looked).await.ok()??
+    with.read_project(move || state(&*host)).await?
 }
 
 /// Returns a number that stands for the names and times of all assemblies in a folder; `None` if there are none, or they cannot be

@@ -1,25 +1,23 @@
-//! Writes to the editor: carries out the bridge's orders one after another, over a stream or over HTTP.
+//! Writes to the editor: carries out the bridge's orders one after another, in the shape of the exchange that the dialect has.
 
-use bytes::Bytes;
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
-use super::http::HttpTransport;
+use super::requests::Requests;
 use crate::core::exchange::{Exchange, Next, Order};
 use crate::fsm::bridge::Disconnect;
-use crate::limits::OUTCOMES_ASKED_EVERY;
 use crate::net::BoxStream;
-use crate::protocol::dialect::{EncodeError, Order as WireOrder, Transport, WireId};
+use crate::protocol::dialect::{EncodeError, Encoded, Order as WireOrder, Shape, WireId};
 use crate::protocol::ids::CallId;
 
-/// How messages are sent.
+/// How messages are sent: one for each [`Shape`].
 pub(super) enum Wire {
     /// All messages are written to one connection; replies are read from it at the same time.
     Stream(WriteHalf<BoxStream>),
-    /// Each message is an HTTP request on a new connection, and its response is read before the next one is sent.
-    Http(HttpTransport),
+    /// Each message is a request on a new connection, and its response is read before the next one is sent.
+    Requests(Requests),
 }
 
 impl Wire {
@@ -31,16 +29,16 @@ impl Wire {
         &mut self,
         line: &Line,
         number: u64,
-        frame: &Bytes,
+        message: Encoded,
         call: Option<Outgoing>,
     ) -> Result<(), Disconnect> {
-        match self {
-            Self::Stream(socket) => {
+        match (self, message) {
+            (Self::Stream(socket), Encoded::Frame(frame)) => {
                 let id = call.as_ref().map(|call| call.call);
                 if call.is_some_and(|call| !line.claim(number, call)) {
                     return Ok(());
                 }
-                write_whole(socket, frame).await.map_err(|torn| {
+                write_whole(socket, &frame).await.map_err(|torn| {
                     if let (Torn::NoByte, Some(call)) = (torn, id) {
                         line.not_written(call);
                     }
@@ -48,7 +46,9 @@ impl Wire {
                 })?;
                 Ok(())
             }
-            Self::Http(http) => http.send(line, number, frame, call).await,
+            (Self::Requests(requests), Encoded::Request(request)) => requests.send(line, number, request, call).await,
+            // Our own dialect says that it speaks in another way: that is our bug, and nothing is sent.
+            (Self::Stream(_) | Self::Requests(_), _) => Err(Disconnect::Protocol),
         }
     }
 
@@ -56,7 +56,7 @@ impl Wire {
     async fn gone(&mut self, line: &Line) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
-            Self::Http(http) => http.watch(line).await,
+            Self::Requests(requests) => requests.watch(line).await,
         }
     }
 }
@@ -64,8 +64,8 @@ impl Wire {
 impl Line {
     /// Reads and writes on an open connection until it ends.
     pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
-        match self.target.dialect.properties().transport {
-            Transport::Stream => {
+        match self.target.dialect.properties().shape {
+            Shape::Stream => {
                 let (read, write) = tokio::io::split(stream);
                 tokio::select! {
                     biased;
@@ -73,7 +73,10 @@ impl Line {
                     drop = self.write(Wire::Stream(write)) => drop,
                 }
             }
-            Transport::Http => self.write(Wire::Http(HttpTransport::new(stream))).await,
+            Shape::Requests | Shape::Jobs => {
+                let token = self.target.endpoint.token().cloned();
+                self.write(Wire::Requests(Requests::new(stream, token))).await
+            }
         }
     }
 
@@ -81,8 +84,8 @@ impl Line {
     async fn write(&self, mut wire: Wire) -> Disconnect {
         let mut asked = Instant::now();
         loop {
-            // The journal comes first: otherwise it would never be asked while there is always something else to write.
-            let next = if asked.elapsed() >= OUTCOMES_ASKED_EVERY {
+            // The question comes first: otherwise it would never be asked while there is always something else to write.
+            let next = if self.exchange().asks_again(asked) <= Instant::now() {
                 Next::Order(Order::Outcomes)
             } else {
                 let next = self.exchange().next_but_calls(Instant::now());
@@ -99,10 +102,11 @@ impl Line {
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {
+                    let again = self.exchange().asks_again(asked);
                     tokio::select! {
                         biased;
                         () = self.shared.woken() => self.with.env.events.handed_over("connection"),
-                        () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => {}
+                        () = tokio::time::sleep_until(again) => {}
                         drop = wire.gone(self) => return drop,
                     }
                     Ok(())
@@ -114,9 +118,9 @@ impl Line {
         }
     }
 
-    pub(super) fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
+    pub(super) fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Encoded), EncodeError> {
         let number = self.with.link.next_wire_number();
-        self.encode_as(number, call, order).map(|frame| (number, frame))
+        self.encode_as(number, call, order).map(|message| (number, message))
     }
 
     pub(super) fn encode_as(
@@ -124,7 +128,7 @@ impl Line {
         number: u64,
         call: Option<CallId>,
         order: &WireOrder<'_>,
-    ) -> Result<Bytes, EncodeError> {
+    ) -> Result<Encoded, EncodeError> {
         self.target.dialect.encode(WireId { number, call }, order)
     }
 }

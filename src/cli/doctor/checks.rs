@@ -375,7 +375,7 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let published = here.tools.published.borrow().clone();
     let tools = (published.source == Source::Live).then_some(published.tools);
     one_shot.close().await;
-    let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
+    let port = link.target.as_ref().map(|target| format!(" on port {}", target.endpoint.port())).unwrap_or_default();
     let met = link
         .foreign_peer
         .as_ref()

@@ -88,6 +88,13 @@ pub enum Record {
         file: Option<u64>,
     },
     Sent(SentCall),
+    /// The editor runs a call as a job, and can be asked for it under this key.
+    Job {
+        /// The call.
+        call: CallId,
+        /// The key.
+        journal: JournalKey,
+    },
     /// Nobody needs the record of a call any more: no byte of it was written, or its client wants no answer.
     Dropped {
         call: CallId,
@@ -221,6 +228,11 @@ impl CallRecords {
                 };
                 let before = self.calls.insert(kept.sent.call, kept);
                 self.bytes -= before.map_or(0, |kept| kept.bytes());
+            }
+            Record::Job { call, journal } => {
+                if let Some(kept) = self.calls.get_mut(&call) {
+                    kept.sent.journal = Some(journal);
+                }
             }
             Record::Dropped { call } => self.remove(call),
             Record::Answered { call, result, runs_on, unknown, at } => {

@@ -9,7 +9,7 @@ use super::types::{Refused, Sending};
 use crate::fsm::call::{Event, State};
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::RUNNING_MAX;
-use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::Epoch;
 
 /// Where a call is. What belongs to one phase is dropped with it.
@@ -74,6 +74,8 @@ pub(super) enum News {
         repeatable: bool,
     },
     Replied(EditorAnswer),
+    /// The editor runs the call as a job, which has this key.
+    Submitted(JournalKey),
     TurnedAway(Cause),
     Withheld {
         answer: EditorAnswer,
@@ -115,6 +117,7 @@ impl News {
                 Event::Claimed { recoverable: attempt.recovery != Recovery::None, repeatable: *repeatable }
             }
             Self::Replied(answer) => Event::ReplyArrived { error: answer.is_error },
+            Self::Submitted(_) => Event::Submitted,
             Self::TurnedAway(cause) => Event::TurnedAway(*cause),
             Self::Withheld { .. } => Event::ReplyWithheld,
             Self::Learned(answer) => Event::OutcomeLearned { error: answer.is_error },
@@ -151,6 +154,9 @@ impl Phase {
             (Self::Held { .. }, News::SentBefore { attempt: Some(attempt), .. }) => Self::Sought { attempt, lost: now },
             (Self::Sent { attempt, .. }, News::Withheld { answer, reloading }) => {
                 Self::Withheld { attempt, answer, since: now, reloading }
+            }
+            (Self::Sent { epoch, attempt }, News::Submitted(key)) => {
+                Self::Sent { epoch, attempt: Attempt { recovery: Recovery::Journal(key), ..attempt } }
             }
             (Self::Sent { attempt, .. }, _) if is_closed => Self::Sought { attempt, lost: now },
             (Self::Withheld { attempt, answer, since, .. }, News::Told { note, .. }) => {

@@ -7,9 +7,12 @@
 //! replies on to the ledger. It notices when the editor is silent ([`Exchange::overdue`]). The bridge's machine hears
 //! only of what changes its state: these events are returned in order, in [`Settled::events`].
 //!
+//! If the editor runs a call as a job ([`jobs`]), the call keeps its place until the job has ended.
+//!
 //! The queue of orders is bounded: at most one order of each kind waits, and cancels beyond [`CANCELS_MAX`] are dropped, since a
 //! call's verdict does not depend on them.
 
+mod jobs;
 mod quiet;
 #[cfg(test)]
 mod tests;
@@ -20,6 +23,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::jobs::Jobs;
+pub use self::jobs::{JobState, JobStep};
 use self::quiet::Quiet;
 pub use self::types::{After, Answered, Answers, Meant, Next, Order, Outcome, Question, Settled, Unsendable, outcome};
 use crate::core::calls::{ClaimRefused, Ledger, Sending, Settlement, Terms};
@@ -73,6 +78,7 @@ pub struct Exchange {
     /// call is asked for once, so that one unreadable record costs no other call its outcome. `None`: the journal is
     /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
+    jobs: Jobs,
     quiet: Quiet,
     used: Used,
 }
@@ -97,6 +103,7 @@ impl Exchange {
             doubted: BTreeSet::new(),
             suspected: BTreeSet::new(),
             alone: None,
+            jobs: Jobs::default(),
             quiet: Quiet::default(),
             used: Used::Not,
         }
@@ -238,7 +245,7 @@ impl Exchange {
     /// The calls that have a place at the editor.
     fn calls(&self) -> u8 {
         let open = self.open.values().filter(|open| matches!(open, Answers::Call(..))).count();
-        u8::try_from(open).unwrap_or(u8::MAX).saturating_add(u8::from(self.preparing))
+        u8::try_from(open + self.jobs.len()).unwrap_or(u8::MAX).saturating_add(u8::from(self.preparing))
     }
 
     /// The places at the editor that are taken.
@@ -335,8 +342,13 @@ impl Exchange {
         };
         let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).collect();
         self.doubted.retain(|call| open.contains(call));
-        let doubted = self.doubted.iter().filter_map(|call| Some((*call, ledger.journal_key(*call)?)));
-        let sought = doubted.chain(ledger.recovering().into_iter().filter_map(known));
+        if self.jobs.are_asked_alone && self.alone.is_none() {
+            self.alone = Some(BTreeSet::new());
+            self.jobs.run_from_before = false;
+        }
+        let here = self.doubted.iter().chain(self.jobs.calls());
+        let here = here.filter_map(|call| Some((*call, ledger.journal_key(*call)?)));
+        let sought = here.chain(ledger.recovering().into_iter().filter_map(known));
         let sought: Vec<(CallId, JournalKey)> = match &mut self.alone {
             None => sought.take(OUTCOMES_ASKED_MAX).collect(),
             Some(asked) => sought.filter(|(call, _)| asked.insert(*call)).take(1).collect(),
@@ -348,6 +360,11 @@ impl Exchange {
         let keys = sought.iter().map(|(_, key)| key.clone()).collect();
         self.open.insert(number, Answers::Outcomes(Question { sought, asked: now, again: false }));
         (Some(keys), settlements)
+    }
+
+    /// Records that a cancel is sent under this number, on a connection that brings an answer to each message.
+    pub fn asks_cancel(&mut self, number: u64) {
+        self.open.insert(number, Answers::Cancel);
     }
 
     /// Records that the message with this number is not sent after all.

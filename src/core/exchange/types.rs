@@ -75,6 +75,8 @@ pub enum Answers {
     /// A call that the editor got twice: this reply refuses the second message, and the answer to the first is still to come.
     Doubled(CallId),
     Outcomes(Question),
+    /// The cancel of a call.
+    Cancel,
     /// The question for the editor's heartbeat.
     Heartbeat,
     /// No message: this connection awaits no answer with this number.

@@ -102,6 +102,8 @@ pub enum Event {
         /// Whether the editor's reply says that the tool failed.
         error: bool,
     },
+    /// The editor replied that it runs the call as a job, whose outcome it can be asked for.
+    Submitted,
     /// The editor replied, but the answer is withheld until a reload that may follow is over.
     ReplyWithheld,
     /// The editor replied that the call was meant for another editor, and that it ran nothing.
@@ -264,6 +266,10 @@ impl Machine for Call {
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)
             }
+            (State::Sent | State::Abandoned, Event::Submitted) => {
+                self.recoverable = true;
+                Outcome::Handled
+            }
             (State::Sent, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
@@ -301,9 +307,10 @@ impl Machine for Call {
                     out.ignore("it is no longer bound to a connection")
                 }
             }
-            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyWithheld | Event::TurnedAway(_)) => {
-                out.ignore("a frame of a closed connection proves nothing")
-            }
+            (
+                State::Recovering,
+                Event::ReplyArrived { .. } | Event::Submitted | Event::ReplyWithheld | Event::TurnedAway(_),
+            ) => out.ignore("a frame of a closed connection proves nothing"),
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
 
             (State::Abandoned, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
@@ -355,6 +362,11 @@ impl Machine for Call {
                 out.order(Effect::Note(Self::verdict(error)));
                 Outcome::Handled
             }
+            // Before, nobody knew how to name the call to the editor.
+            (State::Cancelled, Event::Submitted) => {
+                out.order(Effect::Withdraw);
+                Outcome::Handled
+            }
             _ => Outcome::Super,
         }
     }
@@ -388,6 +400,7 @@ impl Machine for Call {
                 out.ignore("it has ended: a second answer is dropped and counted by the reader")
             }
             (Group::Done, Event::TurnedAway(_)) => out.ignore("it has ended: nobody waits for it to be sent"),
+            (Group::Done, Event::Submitted) => out.ignore("it has ended: nobody asks for the outcome"),
             (Group::Done, Event::ReplyWithheld) => out.ignore("it has ended: nobody waits for the outcome"),
             (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
             (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
@@ -410,6 +423,7 @@ impl super::tests::Charted for Call {
             Event::ClaimRevoked,
             Event::ReplyArrived { error: false },
             Event::ReplyArrived { error: true },
+            Event::Submitted,
             Event::ReplyWithheld,
             Event::TurnedAway(Cause::WrongProject),
             Event::NotRunProven,

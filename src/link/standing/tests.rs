@@ -22,7 +22,7 @@ use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::platform::host::Owner;
 use crate::protocol::crossing::UNKNOWN;
 use crate::protocol::dialect::{
-    self, Activity, Compiled, Credentials, EditorState, Expected, Heartbeat, Issue, ProjectFacts, Secret,
+    self, Activity, Compiled, Credentials, EditorState, Endpoint, Expected, Heartbeat, Issue, ProjectFacts, Secret,
 };
 use crate::protocol::ids::Epoch;
 use crate::protocol::policy::{Pattern, Policy};
@@ -121,7 +121,7 @@ fn picture() -> LinkPicture {
         since: ago(4_000),
         epoch: Some(Epoch(5)),
         target: Some(Target {
-            port: 8711,
+            endpoint: Endpoint::Port(8711),
             source: PortSource::UnityPort,
             project: Some(path("/Castle")),
             editor_pid: Some(4711),
@@ -160,12 +160,13 @@ fn survey() -> Survey {
             other_pid: Some(4712),
             editor_version: Some("6000.0.1f1".to_owned()),
             expected: expected(),
+            token: Some(Secret::new(SECRETS[0])),
             activity: Some(Activity::Starting),
             problems: vec!["a problem".to_owned()],
         },
         rules: ProjectRules { found: true, policy, complaints: vec!["a complaint".to_owned()] },
         targets: vec![Target {
-            port: 8712,
+            endpoint: Endpoint::Http { port: 8712, token: Some(Secret::new(SECRETS[0])) },
             source: PortSource::Process,
             project: None,
             editor_pid: None,
@@ -213,9 +214,9 @@ fn status_elsewhere() -> LinkStatus {
     let mut status = status();
     status.picture.target.as_mut().unwrap().expected = None;
     let survey = Arc::make_mut(status.survey.as_mut().unwrap());
-    survey.facts.expected = None;
+    (survey.facts.expected, survey.facts.token) = (None, None);
     survey.facts.port = Some((8711, UNKNOWN));
-    survey.targets[0].expected = None;
+    (survey.targets[0].expected, survey.targets[0].endpoint) = (None, Endpoint::Port(8712));
     survey.listed[0].owner.as_mut().unwrap().command_line.clear();
     status
 }

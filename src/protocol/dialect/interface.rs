@@ -1,14 +1,17 @@
 //! The trait that every dialect implements.
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
-    Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts,
-    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
+    Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending, UnreadableCalls,
+    WireId, Wreck,
 };
+use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
+use crate::protocol::framing::http::{Request, Response};
+use crate::protocol::framing::lines::Lines;
 
 /// The wire protocol of one Unity package.
 pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
@@ -22,6 +25,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn project_files(&self) -> &'static [ProjectFile];
     /// Reads the facts about the editor from those files.
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts;
+    /// Returns where the editor is reached, if it is met at this port.
+    fn endpoint(&self, port: u16, _facts: &ProjectFacts) -> Endpoint {
+        Endpoint::Port(port)
+    }
     /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. Returns `None` if the
     /// answer depends on the version and the version is not known.
     fn announces(&self, version: Option<&str>) -> Option<bool>;
@@ -37,22 +44,40 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn recognizes(&self, _said: &[u8]) -> Option<&'static str> {
         None
     }
-    /// Makes a decoder for a new connection.
-    fn framer(&self) -> Box<dyn Framer>;
-    /// Encodes an order as a whole frame, header included.
+    /// Makes a reader of the first words of a peer that has connected to us, for a dialect whose editor does that
+    /// ([`Endpoint::Arrival`]).
+    fn reception(&self) -> Option<Box<dyn Reception>> {
+        None
+    }
+    /// Makes a decoder for a new stream of frames. A dialect without frames has none.
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
+    }
+    /// Encodes an order.
     ///
     /// # Errors
     /// [`EncodeError`]: nothing was sent.
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError>;
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError>;
     /// Decodes the body of a frame. A reply that cannot be read but names its request is a [`Reply::Wreck`].
     ///
     /// # Errors
     /// [`BadMessage`]: it cannot be read what the message is, or to which request it belongs.
-    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage>;
+    fn decode(&self, _frame: &[u8]) -> Result<Inbound, BadMessage> {
+        Err(BadMessage::NotAMessage("this dialect has no frames"))
+    }
+    /// Reads the response to a request over HTTP that was encoded for the message `id`. One that cannot be read is a
+    /// [`Reply::Wreck`].
+    fn read_response(&self, _id: WireId, _request: &Request, response: Response) -> Reply {
+        Reply::Wreck(Wreck::of_message(&response.body))
+    }
     /// Reads the reply in a frame that names no request. Some packages send such replies. The reply then belongs to the only open
     /// request of the connection. `None` for every other frame.
     fn read_unnamed(&self, _frame: &[u8]) -> Option<Reply> {
         None
+    }
+    /// Whether two responses to the first request of the greeting show the same editor. The second is asked for before each call.
+    fn greets_alike(&self, first: &Response, now: &Response) -> bool {
+        first == now
     }
     /// Decides whether the greeting is complete, from all replies to it so far, the newest last.
     ///
@@ -90,6 +115,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// The HTTP services that the package's documents describe in addition to its own server.
     fn companions(&self) -> &'static [Companion] {
         &[]
+    }
+    /// Returns the key of the job that the editor runs a call as, if its reply to the call says no more than that. `journal`: the
+    /// name of what keeps its jobs ([`Met::journal`](super::Met::journal)). Only for [`Shape::Jobs`](super::Shape::Jobs).
+    fn submitted(&self, _reply: &Reply, _journal: &str) -> Option<JournalKey> {
+        None
     }
     /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;

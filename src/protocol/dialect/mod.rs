@@ -3,12 +3,13 @@
 
 mod answer;
 mod arguments;
+mod arrival;
 mod compiled;
 pub mod elsewhere;
+mod endpoint;
 mod errors;
 pub mod foreign_peer;
 pub mod holdfast;
-pub mod http;
 mod inbound;
 mod input_schema;
 mod interface;
@@ -34,7 +35,9 @@ mod wreck;
 
 pub use self::answer::*;
 pub use self::arguments::{OwnName, taken_out, under_own_names};
+pub use self::arrival::*;
 pub use self::compiled::*;
+pub use self::endpoint::Endpoint;
 pub use self::errors::*;
 pub use self::inbound::*;
 pub use self::input_schema::InputSchema;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{Expected, Reply, Secret};
+use crate::protocol::framing::http::Request;
 use crate::protocol::ids::CallId;
 use crate::protocol::trace::TraceContext;
 
@@ -70,6 +72,26 @@ pub struct WireId {
     /// The call that the message belongs to. If the dialect's ids can hold it, it is part of the id on the wire: then the same
     /// text identifies the call everywhere, from the client to Unity's console.
     pub call: Option<CallId>,
+}
+
+/// What a dialect hands to a connection to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoded {
+    /// A whole frame, header included, for a stream that carries all messages.
+    Frame(Bytes),
+    /// A request over HTTP, which has a connection of its own.
+    Request(Request),
+}
+
+impl Encoded {
+    /// Returns the bytes that count towards [`Properties::request_max_bytes`](super::Properties::request_max_bytes): the frame, or
+    /// the body of the request.
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Frame(frame) => frame,
+            Self::Request(request) => request.body,
+        }
+    }
 }
 
 /// A message to the editor.

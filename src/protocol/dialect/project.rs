@@ -90,6 +90,9 @@ pub struct ProjectFacts {
     /// another process. In another process, `None` does not mean that nothing is expected.
     #[serde(skip)]
     pub expected: Option<Expected>,
+    /// The token that the editor's HTTP server asks for, if the files have one. It does not cross to another process.
+    #[serde(skip)]
+    pub token: Option<Secret>,
     /// What the editor is doing, according to lock files or its own record.
     pub activity: Option<Activity>,
     /// Problems with the files, one sentence each, with the fix.

@@ -11,10 +11,14 @@ pub struct Properties {
     pub heartbeat: bool,
     /// The largest message that the editor accepts, in bytes: with its frame header, or over HTTP the body alone.
     pub request_max_bytes: usize,
+    /// Whether a call's message holds all arguments, so that it is never shorter than they are in compact form.
+    pub sends_all_arguments: bool,
     /// Ports to try if no file or flag names one, best first.
     pub default_ports: &'static [u16],
-    /// How bytes are transported.
-    pub transport: Transport,
+    /// Whether the package's own server takes the editor's address from `UNITY_HOST` and `UNITY_PORT`.
+    pub reads_unity_port: bool,
+    /// The shape of the exchange with the editor.
+    pub shape: Shape,
     /// The purposes of some of the editor's tools.
     pub roles: Roles,
 }
@@ -50,14 +54,17 @@ impl Roles {
     }
 }
 
-/// How a dialect transports bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// One stream of bytes, which the dialect cuts into frames.
+/// The shape of the exchange with an editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// One stream for all messages of both sides, which the dialect cuts into frames.
     Stream,
-    /// HTTP/1.1, with one connection for each request. The dialect's frames are lines for the HTTP transport; see
-    /// [`http`](super::http).
-    Http,
+    /// A connection for each request, which brings its answer; requests are sent one after another.
+    Requests,
+    /// As [`Requests`](Self::Requests), and the answer to a call may be no more than the name of a job
+    /// ([`Dialect::submitted`](super::Dialect::submitted)), which is asked for ([`Order::Outcomes`](super::Order::Outcomes), one
+    /// attempt at a time) until it has ended.
+    Jobs,
 }
 
 /// An HTTP service that a package's documents describe in addition to its own server. The gateway can provide it instead.

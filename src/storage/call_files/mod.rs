@@ -26,6 +26,7 @@ use crate::limits::hub::{
 use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost, make_private_folder, open_end};
 use crate::platform::lock_file::{self, Placed};
+use crate::protocol::dialect::JournalKey;
 use crate::protocol::ids::CallId;
 
 /// The records, and the file that has them.
@@ -284,6 +285,15 @@ impl CallFile {
             let _ = old.set_len(0);
         }
         Ok(())
+    }
+
+    /// Records that the editor runs a call as a job, which has this key.
+    pub fn is_job(&self, call: CallId, journal: JournalKey) {
+        let mut inner = self.lock();
+        if !inner.is_frozen && inner.records.is_sent(call) {
+            // If this cannot be written, a later gateway cannot ask for the job: its outcome is unknown then.
+            let _ = inner.add(&self.head(), Record::Job { call, journal });
+        }
     }
 
     /// Deletes the record of a call of which no byte was written, or whose client wants no answer.

@@ -130,6 +130,13 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
+    /// A connection to a port of ours is closed, because it is not that of an expected editor.
+    pub fn arrival_refused(&self, port: u16, why: &str) {
+        if let Some(left_out) = self.0.wrong_peers.admit() {
+            tracing::warn!(event = "arrival_refused", link = self.link(), port, why = %clean(why), left_out);
+        }
+    }
+
     /// A request over HTTP, where each request has its own connection, could not be sent. No byte of it was written.
     pub fn request_unsent(&self, port: u16, why: &str) {
         tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));

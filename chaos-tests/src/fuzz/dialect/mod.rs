@@ -8,7 +8,7 @@ mod replies;
 use std::sync::OnceLock;
 
 use holdfast::limits::LOG_FIELD_MAX_BYTES;
-use holdfast::protocol::dialect::{self, BadOutcomes, Dialect, EncodeError, Order, Reply, Transport, WireId, Wreck};
+use holdfast::protocol::dialect::{self, BadOutcomes, Dialect, EncodeError, Order, Reply, Shape, WireId, Wreck};
 use holdfast::protocol::ids::CallId;
 use holdfast_fake_unity::{Facts, Package};
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Sides {
     }
 
     fn is_stream(&self) -> bool {
-        self.dialect.properties().transport == Transport::Stream
+        self.dialect.properties().shape == Shape::Stream
     }
 
     fn has_journal(&self) -> bool {

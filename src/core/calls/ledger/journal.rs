@@ -5,10 +5,11 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::phase::Attempt;
+use crate::core::calls::phase::{Attempt, News};
 use crate::core::calls::types::Settlement;
 use crate::core::calls::wanted::Wanted;
 use crate::fsm::call::Event;
+use crate::fsm::cause::Loss;
 use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -34,6 +35,16 @@ impl Ledger {
             self.refuse_held_at_the_end(now, &mut heard.1);
         }
         heard
+    }
+
+    /// Handles the editor's reply that it runs a call as a job, which has this key.
+    pub fn submitted(&mut self, call: CallId, epoch: Epoch, key: JournalKey, now: Instant) -> Vec<Settlement> {
+        self.hear(call, epoch, News::Submitted(key), now).1
+    }
+
+    /// Ends the sending of one call, although its connection goes on: its outcome is looked for as after a loss.
+    pub fn lose(&mut self, call: CallId, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
+        self.hear(call, epoch, Event::EpochClosed(loss), now).1
     }
 
     /// The key under which the editor's journal has a call; `None` if no journal has it.

@@ -19,13 +19,12 @@ mod tests;
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
-    Inbound, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
-    Properties, PushEvent, Recovery, Reply, Roles, Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Heartbeat,
+    Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, PushEvent, Recovery, Reply, Roles, Secret, Sending, Shape, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
@@ -38,9 +37,11 @@ static PROPERTIES: Properties = Properties {
     push: true,
     heartbeat: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
     // No default port: without the instance file there is no token, so no editor can be greeted.
     default_ports: &[],
-    transport: Transport::Stream,
+    reads_unity_port: false,
+    shape: Shape::Stream,
     // Source: `unity/Core/Tools/BuiltIn/CompileTool.cs`, `ConsoleTools.cs`.
     roles: Roles {
         compile: &["compile"],
@@ -85,8 +86,8 @@ impl Dialect for Holdfast {
         Box::new(ContentLength::new(EDITOR_MESSAGE_MAX_BYTES))
     }
 
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
-        order::encode(id, order)
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        order::encode(id, order).map(Encoded::Frame)
     }
 
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {

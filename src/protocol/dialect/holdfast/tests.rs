@@ -141,7 +141,7 @@ fn orders_are_encoded_byte_for_byte() {
                 "status" => Holdfast.encode(id, &Order::Heartbeat),
                 "cancel" => {
                     // A cancel is sent as a notification, because nothing waits for its answer.
-                    let frame = Holdfast.encode(id, &Order::Cancel(&key(vector.said("call"), 1))).unwrap();
+                    let frame = Holdfast.encode(id, &Order::Cancel(&key(vector.said("call"), 1))).unwrap().into_bytes();
                     let without_id = vector.text("body").replacen(r#""id":"holdfast.36","#, "", 1);
                     assert!(std::str::from_utf8(&frame).unwrap().ends_with(&without_id));
                     seen += 1;
@@ -149,7 +149,8 @@ fn orders_are_encoded_byte_for_byte() {
                 }
                 other => panic!("no order: {other}"),
             };
-            assert_eq!(std::str::from_utf8(&order.unwrap()).unwrap(), vector.text("frame"), "{}", vector.text("name"));
+            let frame = order.unwrap().into_bytes();
+            assert_eq!(std::str::from_utf8(&frame).unwrap(), vector.text("frame"), "{}", vector.text("name"));
             seen += 1;
         }
     }

@@ -4,20 +4,16 @@
 //! JSON-RPC in lines over TCP. The editor writes its port and its process id to `Library/Toy.json` while it listens. It works on one
 //! call at a time, announces nothing, and remembers nothing over a reload.
 
-use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::unity::{self, INSTANCE, LOCK, MANIFEST, pid, record, whole};
 use super::{
     Annotations, AnswerBody, BadGreeting, BadMessage, Dialect, EditorAnswer, EditorError, EditorTool, EncodeError,
-    Greeted, Hello, Inbound, InputSchema, ListStep, Met, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
-    Properties, PushEvent, Refusal, Refused, RefusedCall, Reply, Roles, Secret, Sending, ToolListing, Transport,
-    WireId, listing, rpc,
+    Encoded, Greeted, Hello, Inbound, InputSchema, ListStep, Met, Order, PreparedCall, ProjectFacts, ProjectFile,
+    ProjectFiles, Properties, PushEvent, Refusal, Refused, RefusedCall, Reply, Roles, Secret, Sending, Shape,
+    ToolListing, WireId, listing, rpc,
 };
-use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
-use crate::protocol::framing::Framer;
-use crate::protocol::framing::lines::Lines;
 
 const BRIDGE: &str = "Library/Toy.json";
 const EMBEDDED: &str = "Packages/dev.holdfast.toy/package.json";
@@ -29,8 +25,10 @@ static PROPERTIES: Properties = Properties {
     push: false,
     heartbeat: false,
     request_max_bytes: REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
     default_ports: &[],
-    transport: Transport::Stream,
+    reads_unity_port: false,
+    shape: Shape::Stream,
     roles: Roles { compile: &["compile"], ..Roles::NONE },
 };
 
@@ -78,11 +76,7 @@ impl Dialect for Toy {
         Some(false)
     }
 
-    fn framer(&self) -> Box<dyn Framer> {
-        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
-    }
-
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
         let (method, params) = match order {
             Order::Greeting { .. } | Order::Heartbeat => ("hello", "{}".to_owned()),
             Order::ListTools { .. } => ("tools", "{}".to_owned()),
@@ -93,7 +87,7 @@ impl Dialect for Toy {
             Order::Outcomes(_) | Order::Cancel(_) => return Err(EncodeError::NotSpoken),
         };
         let id = format!(r#""id":{},"#, rpc::quoted(&rpc::wire_id(id)));
-        rpc::within((rpc::body(&id, method, &params, "") + "\n").into(), REQUEST_MAX_BYTES)
+        rpc::within((rpc::body(&id, method, &params, "") + "\n").into(), REQUEST_MAX_BYTES).map(Encoded::Frame)
     }
 
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {

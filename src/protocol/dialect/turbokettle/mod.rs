@@ -15,13 +15,12 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
-    Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
+    ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
+    PushEvent, Reply, Roles, Secret, Sending, Shape, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
 use crate::protocol::framing::Framer;
@@ -34,9 +33,11 @@ static PROPERTIES: Properties = Properties {
     // would cut the connection of a slow tool and lose the outcome.
     heartbeat: false,
     request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
     // The system chooses the port; only the instance file names it.
     default_ports: &[],
-    transport: Transport::Stream,
+    reads_unity_port: false,
+    shape: Shape::Stream,
     // The only tool of the three that reads the console; none compiles.
     roles: Roles {
         console: &["read_console_logs"],
@@ -95,8 +96,8 @@ impl Dialect for Turbokettle {
         Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
     }
 
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
-        wire::encode(id, order)
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(id, order).map(Encoded::Frame)
     }
 
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {

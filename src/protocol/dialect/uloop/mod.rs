@@ -16,13 +16,12 @@ pub(super) mod wire;
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
-    Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
+    ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
+    PushEvent, Reply, Roles, Secret, Sending, Shape, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -46,8 +45,10 @@ static PROPERTIES: Properties = Properties {
     push: true,
     heartbeat: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
     default_ports: &[DEFAULT_PORT],
-    transport: Transport::Stream,
+    reads_unity_port: false,
+    shape: Shape::Stream,
     // Includes the names from v0.20 on and their predecessors (read in the sources of v0.19 and v2.1.1).
     roles: ROLES,
 };
@@ -106,8 +107,8 @@ impl Dialect for Uloop {
         Box::new(ContentLength::new(EDITOR_MESSAGE_MAX_BYTES))
     }
 
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
-        wire::encode(id, order)
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(id, order).map(Encoded::Frame)
     }
 
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {

@@ -12,16 +12,15 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::uloop::ROLES;
 use super::uloop::project::Era;
 use super::uloop::{call, project};
 use super::{
-    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
-    WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
+    ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret,
+    Sending, Shape, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, UMCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -36,8 +35,10 @@ static PROPERTIES: Properties = Properties {
     push: false,
     heartbeat: false,
     request_max_bytes: UMCP_REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
     default_ports: DEFAULT_PORTS,
-    transport: Transport::Stream,
+    reads_unity_port: false,
+    shape: Shape::Stream,
     roles: ROLES,
 };
 
@@ -83,8 +84,8 @@ impl Dialect for Umcp {
         Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
     }
 
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
-        wire::encode(id, order)
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(id, order).map(Encoded::Frame)
     }
 
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {

@@ -74,7 +74,7 @@ fn orders_are_encoded_byte_for_byte() {
             }
             other => panic!("no order: {other}"),
         };
-        let frame = String::from_utf8(frame.unwrap().to_vec()).unwrap();
+        let frame = String::from_utf8(frame.unwrap().into_bytes().to_vec()).unwrap();
         assert_eq!(frame, vector["frame"], "{}", vector["name"]);
         assert_eq!(frame.trim_end(), vector["body"]);
         seen += 1;
@@ -149,7 +149,7 @@ fn call_line(tool: &str, arguments: &str) -> Result<String, EncodeError> {
     let call = PreparedCall::as_given(&raw(arguments));
     let id = WireId { number: 1, call: None };
     let line = Umcp.encode(id, &Order::Call { tool, call: &call, expected: None, progress: false })?;
-    Ok(String::from_utf8(line.to_vec()).unwrap())
+    Ok(String::from_utf8(line.into_bytes().to_vec()).unwrap())
 }
 
 #[test]

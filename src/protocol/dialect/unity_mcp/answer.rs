@@ -5,10 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::super::http::Heard;
 use super::super::rpc::{loggable, quoted};
-use super::super::{AnswerBody, EditorAnswer, Reply};
-use super::wire::{self, EXECUTE, PING, START, STATE, STOP};
+use super::super::{AnswerBody, EditorAnswer, EditorError, Reply, WireId};
+use super::wire::{self, EXECUTE, Heard, PING, START, STATE, STOP};
+use crate::protocol::framing::http::{Request, Response};
+use crate::protocol::ids::CallId;
 
 /// Mono's error for a wait that ended because the work was done.
 const DONE: &str = "A task was canceled";
@@ -49,10 +50,9 @@ enum Went {
 
 /// The envelope of the package's own server, with further facts.
 #[derive(Serialize)]
-struct Envelope<'a> {
+struct Envelope {
     status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log_id: Option<&'a str>,
+    log_id: String,
     result: Option<Box<RawValue>>,
     /// `null` if the call has not run yet, or if that is unknown; `message` says which.
     executed: Option<bool>,
@@ -63,19 +63,21 @@ struct Envelope<'a> {
 /// What happened to a call, its result as the editor wrote it, and a sentence about both.
 type Meaning = (Went, Option<Box<RawValue>>, String);
 
-/// Converts an editor's reply to a call into an answer.
-pub(super) fn read(reply: Reply) -> EditorAnswer {
-    match &reply {
-        Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message.clone()) },
-        Reply::Wreck(wreck) => wreck.clone().answer(None, Vec::new()),
-        Reply::Result(line) => match wire::heard(&reply) {
-            Some(heard) => answer(&heard),
-            None => EditorAnswer { is_error: true, body: AnswerBody::Json(line.clone()) },
-        },
+/// Reads the response to the message `id`. Only a call is about anything but `/ping`.
+pub(super) fn read_response(id: WireId, request: &Request, response: &Response) -> Reply {
+    let body = String::from_utf8_lossy(&response.body);
+    let heard = Heard { path: &request.path, status: response.status, body };
+    match (id.call, wire::ping(&heard)) {
+        (Some(call), _) => reply(call, &heard),
+        (None, Ok(())) => Reply::Result(RawValue::TRUE.to_owned()),
+        (None, Err(why)) => {
+            Reply::Error(EditorError { code: heard.status.into(), message: why.to_string(), refusal: None })
+        }
     }
 }
 
-fn answer(heard: &Heard<'_>) -> EditorAnswer {
+/// Reads the response to a call: its envelope is the reply, and an error if the tool failed or was refused.
+fn reply(call: CallId, heard: &Heard<'_>) -> Reply {
     let (went, result, message) = meaning(heard);
     let (status, executed, is_complete) = match went {
         Went::Ran => ("success", Some(true), true),
@@ -84,11 +86,24 @@ fn answer(heard: &Heard<'_>) -> EditorAnswer {
         Went::Refused => ("error", Some(false), true),
         Went::Unclear => ("error", None, true),
     };
-    let is_error = status == "error";
-    let envelope = Envelope { status, log_id: heard.call.as_deref(), result, executed, is_complete, message };
-    let body = match serde_json::to_string(&envelope).and_then(RawValue::from_string) {
-        Ok(json) => AnswerBody::Json(json),
-        Err(_) => AnswerBody::Text(envelope.message),
+    let envelope = Envelope { status, log_id: call.to_string(), result, executed, is_complete, message };
+    let failed = |message| Reply::Error(EditorError { code: heard.status.into(), message, refusal: None });
+    match serde_json::to_string(&envelope) {
+        Ok(json) if status == "error" => failed(json),
+        Ok(json) => RawValue::from_string(json).map_or_else(|bad| failed(bad.to_string()), Reply::Result),
+        Err(_) => failed(envelope.message),
+    }
+}
+
+/// Converts an editor's reply to a call into an answer.
+pub(super) fn read(reply: Reply) -> EditorAnswer {
+    let (is_error, body) = match reply {
+        Reply::Result(envelope) => (false, AnswerBody::Json(envelope)),
+        Reply::Error(error) => match RawValue::from_string(error.message.clone()) {
+            Ok(envelope) => (true, AnswerBody::Json(envelope)),
+            Err(_) => (true, AnswerBody::Text(error.message)),
+        },
+        Reply::Wreck(wreck) => return wreck.answer(None, Vec::new()),
     };
     EditorAnswer { is_error, body }
 }
@@ -102,7 +117,7 @@ fn meaning(heard: &Heard<'_>) -> Meaning {
     if heard.status != 200 {
         return unclear(heard);
     }
-    match &*heard.path {
+    match heard.path {
         EXECUTE => code(body),
         START => play(body, "Error starting game: ", "Game started", "enter play mode"),
         STOP => play(body, "Error stopping game: ", "Game stopped", "leave play mode"),

@@ -17,18 +17,16 @@ mod tests;
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::members::Members;
 use super::{
-    BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
-    PushEvent, Reply, Roles, Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
+    Hello, ListStep, Order, OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
+    PushEvent, Reply, Roles, Secret, Sending, Shape, WireId,
 };
-use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
-use crate::protocol::framing::Framer;
-use crate::protocol::framing::lines::Lines;
+use crate::limits::{TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
+use crate::protocol::framing::http::{Request, Response};
 
 /// The ports in the package's code: 8082, and 8081 in older commits.
 const DEFAULT_PORTS: &[u16] = &[8082, 8081];
@@ -38,8 +36,10 @@ static PROPERTIES: Properties = Properties {
     push: false,
     heartbeat: true,
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
+    sends_all_arguments: false,
     default_ports: DEFAULT_PORTS,
-    transport: Transport::Http,
+    reads_unity_port: true,
+    shape: Shape::Requests,
     // Its `get_logs` are logs of calls and not Unity's console, which the package does not pass on. `query` runs what
     // `execute_code` runs.
     roles: Roles { play_mode: &[names::START_GAME, "stop_game"], code: &["execute_code", "query"], ..Roles::NONE },
@@ -70,6 +70,10 @@ impl Dialect for UnityMcp {
         project::read(files)
     }
 
+    fn endpoint(&self, port: u16, facts: &ProjectFacts) -> Endpoint {
+        Endpoint::Http { port, token: facts.token.clone() }
+    }
+
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
         Some(false)
     }
@@ -91,16 +95,12 @@ impl Dialect for UnityMcp {
         Some(&SERVER)
     }
 
-    fn framer(&self) -> Box<dyn Framer> {
-        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
+    fn encode(&self, _id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(order)
     }
 
-    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
-        wire::encode(id, order)
-    }
-
-    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
-        wire::decode(frame)
+    fn read_response(&self, id: WireId, request: &Request, response: Response) -> Reply {
+        answer::read_response(id, request, &response)
     }
 
     fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {

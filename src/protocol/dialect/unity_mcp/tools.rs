@@ -10,7 +10,6 @@ use super::names::{
     CODE, EXECUTE_CODE, GET_LOG_BY_NAME, GET_LOG_DETAILS, GET_LOGS, GET_LOGS_BY_NAME, GET_RESULT, GET_STATE, HELP,
     QUERY, QUERY_TOOL, START_GAME, STOP_GAME, TIMEOUT, TIMEOUT_MS,
 };
-use super::wire;
 
 /// The text of `help`: what the editor really executes.
 const HELP_TEXT: &str = "\
@@ -75,14 +74,14 @@ pub(super) fn is_timed(name: &str) -> bool {
 
 /// Returns the fixed list, if the reply is the editor's answer to `/ping`.
 pub(super) fn read(reply: &Reply) -> ListStep {
-    let Some(heard) = wire::heard(reply) else {
-        return ListStep::Failed("the editor did not answer /ping".to_owned());
-    };
-    match wire::ping(&heard) {
-        Ok(()) => {
+    match reply {
+        Reply::Result(_) => {
             ListStep::Tools(ToolListing { tools: all().into_iter().map(Arc::new).collect(), ..ToolListing::default() })
         }
-        Err(why) => ListStep::Failed(format!("the editor did not answer /ping as Unity-MCP does: {why}")),
+        Reply::Error(error) => {
+            ListStep::Failed(format!("the editor did not answer /ping as Unity-MCP does: {}", error.message))
+        }
+        Reply::Wreck(_) => ListStep::Failed("the editor did not answer /ping".to_owned()),
     }
 }
 

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::http::{Ask, Heard};
 use super::super::members::Members;
-use super::super::rpc::{loggable, object_text, parse_object};
-use super::super::{BadGreeting, BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
+use super::super::rpc::loggable;
+use super::super::{BadGreeting, EncodeError, Encoded, Greeted, Met, Order, Reply};
 use super::names::{self, CODE, QUERY};
 use crate::limits::UNITY_MCP_REQUEST_MAX_BYTES;
+use crate::protocol::framing::http::Request;
 
 pub(super) const PING: &str = "/ping";
 pub(super) const EXECUTE: &str = "/api/CodeExecution/execute-code";
@@ -24,8 +23,8 @@ pub(super) const HELLO: &str = "Hello from Unity MCP!";
 /// The content type of code. The editor decodes the body with this charset.
 const CODE_TYPE: &str = "text/plain; charset=utf-8";
 
-/// Encodes this order as one line for the HTTP transport.
-pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+/// Encodes this order as one request.
+pub(super) fn encode(order: &Order<'_>) -> Result<Encoded, EncodeError> {
     let (method, path, body) = match order {
         // The package has neither a greeting nor a list. `/ping` serves for both: no other answer comes without the main thread.
         Order::Greeting { .. } | Order::ListTools { .. } | Order::Heartbeat => ("GET", PING, None),
@@ -34,7 +33,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
             names::EXECUTE_CODE | names::QUERY_TOOL => {
                 match text(&call.arguments, if *tool == names::EXECUTE_CODE { CODE } else { QUERY }) {
                     Some(code) => ("POST", EXECUTE, Some(code)),
-                    // There is nothing to execute, so a harmless ping is sent in its place. `answer::read` turns its answer into
+                    // There is nothing to execute, so a harmless ping is sent in its place. `answer::read_response` turns its answer into
                     // a refusal.
                     None => ("GET", PING, None),
                 }
@@ -46,22 +45,12 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         },
         Order::Outcomes(_) | Order::Cancel(_) => return Err(EncodeError::NotSpoken),
     };
-    let content_type = body.as_ref().map(|_| Cow::from(CODE_TYPE));
+    let headers: &[_] = if body.is_some() { &[("Content-Type", CODE_TYPE)] } else { &[] };
     let body = body.unwrap_or_default();
     if body.len() > UNITY_MCP_REQUEST_MAX_BYTES {
         return Err(EncodeError::TooLarge { bytes: body.len(), max: UNITY_MCP_REQUEST_MAX_BYTES });
     }
-    let ask = Ask {
-        number: id.number,
-        call: id.call.map(|call| call.to_string().into()),
-        method: method.into(),
-        path: path.into(),
-        content_type,
-        body: body.into(),
-    };
-    let mut line = serde_json::to_vec(&ask).map_err(|_| EncodeError::NotSpoken)?;
-    line.push(b'\n');
-    Ok(line.into())
+    Ok(Encoded::Request(Request { method, path: path.into(), headers, body: body.into() }))
 }
 
 /// Returns an argument that must be a text according to the schema; `None` if it is missing or not a text.
@@ -73,26 +62,22 @@ fn text(arguments: &RawValue, name: &str) -> Option<String> {
     }
 }
 
-/// Decodes the HTTP transport's line. The reply keeps the whole line, because its meaning depends on the request.
-pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
-    let line = object_text(frame)?;
-    let Heard { number, .. } = parse_object(line)?;
-    let reply = RawValue::from_string(line.to_owned()).map_err(|_| BadMessage::NotJson)?;
-    Ok(Inbound::Reply { number, reply: Reply::Result(reply) })
-}
-
-/// Returns the HTTP transport's line that is in a reply of [`decode`]; `None` if the reply is not such a line.
-pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
-    match reply {
-        Reply::Result(line) => serde_json::from_str(line.get()).ok(),
-        Reply::Error(_) | Reply::Wreck(_) => None,
-    }
+/// What the editor's HTTP server answered.
+pub(super) struct Heard<'a> {
+    /// The path that was asked.
+    pub(super) path: &'a str,
+    pub(super) status: u16,
+    /// The body, with U+FFFD in place of what is not UTF-8.
+    pub(super) body: Cow<'a, str>,
 }
 
 /// Accepts the bare text `pong` as the answer to `/ping`: only this package gives that answer.
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
-    let heard = said.last().and_then(heard).ok_or(BadGreeting::Silent)?;
-    ping(&heard).map(|()| Greeted::Done(Met::default()))
+    match said.last() {
+        Some(Reply::Result(_)) => Ok(Greeted::Done(Met::default())),
+        Some(Reply::Error(error)) => Err(BadGreeting::ForeignPeer(error.message.clone().into())),
+        Some(Reply::Wreck(_)) | None => Err(BadGreeting::Silent),
+    }
 }
 
 /// Checks that this is the package's answer to `/ping`.

@@ -2,6 +2,8 @@
 //!
 //! `httparse` reads the response head and the chunk sizes, where errors are most likely.
 
+use std::borrow::Cow;
+
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem;
 
@@ -30,19 +32,45 @@ pub enum BadResponse {
     Frame(#[from] BadFrame),
 }
 
-/// Encodes a request. `method`, `path` and `content_type` must be trusted texts; `method` and `path` have no spaces or line ends.
-///
-/// The length is always sent: Mono's listener answers 411 to a POST without it, with or without a body.
-pub fn request(port: u16, method: &str, path: &str, content_type: Option<&str>, body: &[u8]) -> Bytes {
-    let kind = content_type.map(|kind| format!("Content-Type: {kind}\r\n")).unwrap_or_default();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{kind}Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut bytes = BytesMut::with_capacity(head.len() + body.len());
-    bytes.extend_from_slice(head.as_bytes());
-    bytes.extend_from_slice(body);
-    bytes.freeze()
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// Path and query, with the leading `/`.
+    pub path: Cow<'static, str>,
+    /// Headers beside those that [`Request::encode`] sets itself.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The body; may be empty.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// Encodes the request for the server on this port of 127.0.0.1. `token`: the bearer token that the server asks for, if any.
+    ///
+    /// The length is always sent: Mono's listener answers 411 to a POST without it, with or without a body. Path and token may
+    /// have what a peer said: a byte that would end their line is percent-encoded in a path, and such a token is not sent.
+    pub fn encode(&self, port: u16, token: Option<&str>) -> Bytes {
+        let is_plain = |byte: u8| byte.is_ascii_graphic();
+        let path = self.path.bytes().map(|byte| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        });
+        let token = token.filter(|token| token.bytes().all(is_plain));
+        let token = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let head = format!(
+            "{} {} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n",
+            self.method,
+            path.collect::<String>(),
+            token.into_iter().chain(headers).collect::<String>(),
+            self.body.len()
+        );
+        let mut bytes = BytesMut::with_capacity(head.len() + self.body.len());
+        bytes.extend_from_slice(head.as_bytes());
+        bytes.extend_from_slice(&self.body);
+        bytes.freeze()
+    }
 }
 
 /// The parts of a response head that are used.

@@ -26,15 +26,37 @@ fn body(text: &str) -> Result<Option<Response>, BadResponse> {
 
 #[test]
 fn a_request_always_says_its_length_and_its_host() {
+    let to = |path: &'static str, headers, body: &'static str| Request {
+        method: "POST",
+        path: path.into(),
+        headers,
+        body: Bytes::from_static(body.as_bytes()),
+    };
     assert_eq!(
-        request(8082, "POST", "/a", None, b""),
+        to("/a", &[], "").encode(8082, None),
         "POST /a HTTP/1.1\r\nHost: 127.0.0.1:8082\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     );
     assert_eq!(
-        request(80, "POST", "/b", Some("text/plain; charset=utf-8"), "ä".as_bytes()),
+        to("/b", &[("Content-Type", "text/plain; charset=utf-8")], "ä").encode(80, None),
         "POST /b HTTP/1.1\r\nHost: 127.0.0.1:80\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n\
          Content-Length: 2\r\n\r\nä"
     );
+}
+
+#[test]
+fn what_a_peer_said_begins_no_line_of_a_request() {
+    let ask = |path: &'static str, token| {
+        let request = Request { method: "GET", path: path.into(), headers: &[], body: Bytes::new() };
+        String::from_utf8(request.encode(1, token).to_vec()).unwrap()
+    };
+    let head = |path: &str, token: &str| {
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:1\r\nConnection: close\r\n{token}Content-Length: 0\r\n\r\n")
+    };
+    assert_eq!(ask("/job?id=7", Some("a/B+9=")), head("/job?id=7", "Authorization: Bearer a/B+9=\r\n"));
+    assert_eq!(ask("/job?id= \r\nX: ü", None), head("/job?id=%20%0D%0AX:%20%C3%BC", ""));
+    for token in ["a\r\nX: y", "a b", "ü"] {
+        assert_eq!(ask("/", Some(token)), head("/", ""), "{token}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One message per line: MCP on stdio, uMCP, turbokettle/unity-mcp, the push connection, and the lines of the HTTP transport.
+//! One message per line: MCP on stdio, uMCP, turbokettle/unity-mcp, and the push connection.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::{memchr, memrchr};

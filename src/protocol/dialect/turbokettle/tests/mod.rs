@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{
-    AnswerBody, Dialect, EditorTool, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Order, PackageTool,
-    PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
-    foreign_peer,
+    AnswerBody, Dialect, EditorTool, EncodeError, Encoded, FileState, Greeted, Hello, Inbound, ListStep, Order,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable,
+    WireId, foreign_peer,
 };
 use super::Turbokettle;
 use crate::limits::{JSON_DEPTH_MAX, TOOLS_MAX, TURBOKETTLE_REQUEST_MAX_BYTES};
@@ -43,7 +43,7 @@ fn prepared(name: &str, tool: Option<&EditorTool>, arguments: &str) -> PreparedC
 }
 
 fn encoded(order: &Order<'_>) -> Result<bytes::Bytes, EncodeError> {
-    Turbokettle.encode(WireId { number: 1, call: None }, order)
+    Turbokettle.encode(WireId { number: 1, call: None }, order).map(Encoded::into_bytes)
 }
 
 #[test]

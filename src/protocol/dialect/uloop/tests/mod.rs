@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use self::tools::one;
 use super::super::{
-    Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Hello, Inbound, ListStep, Order,
-    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, Unreadable, WireId, foreign_peer,
+    Activity, AnswerBody, Dialect, EditorTool, EncodeError, Encoded, Expected, FileState, Hello, Inbound, ListStep,
+    Order, PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, Unreadable, WireId, foreign_peer,
 };
 use super::Uloop;
 use crate::limits::{JSON_DEPTH_MAX, TOOL_TIMEOUT_MAX, ULOOP_REQUEST_MAX_BYTES, ULOOP_RESULT_QUIET};
@@ -34,10 +34,9 @@ fn the_size_limit_counts_the_whole_frame() {
     let id = WireId { number: 1, call: None };
     let sized = |length: usize| {
         let arguments = raw(format!(r#"{{"X":"{}"}}"#, "x".repeat(length)));
-        Uloop.encode(
-            id,
-            &Order::Call { tool: "t", call: &PreparedCall::as_given(&arguments), expected: None, progress: false },
-        )
+        let call = PreparedCall::as_given(&arguments);
+        let order = Order::Call { tool: "t", call: &call, expected: None, progress: false };
+        Uloop.encode(id, &order).map(Encoded::into_bytes)
     };
     let overhead = sized(1_000_000).unwrap().len() - 1_000_000;
     assert_eq!(sized(ULOOP_REQUEST_MAX_BYTES - overhead).unwrap().len(), ULOOP_REQUEST_MAX_BYTES);
@@ -437,7 +436,7 @@ proptest! {
         let told = Expected::Told { project_root: root.clone(), server_session_id: "s".to_owned() };
         let members = |expected: Option<&Expected>| {
             let order = Order::Call { tool: &tool, call: &call, expected, progress: false };
-            let frame = Uloop.encode(WireId { number: 9, call: None }, &order).unwrap();
+            let frame = Uloop.encode(WireId { number: 9, call: None }, &order).unwrap().into_bytes();
             let (_, body) = std::str::from_utf8(&frame).unwrap().split_once("\r\n\r\n").unwrap();
             serde_json::from_str::<serde_json::Map<String, Value>>(body).unwrap()
         };

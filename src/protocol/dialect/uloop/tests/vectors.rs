@@ -65,7 +65,7 @@ fn orders_are_encoded_byte_for_byte() {
             }
             other => panic!("no order: {other}"),
         };
-        let frame = frame.unwrap();
+        let frame = frame.unwrap().into_bytes();
         assert_eq!(std::str::from_utf8(&frame).unwrap(), vector.text("frame"), "{}", vector.text("name"));
         assert!(vector.text("frame").ends_with(vector.text("body")));
         seen += 1;

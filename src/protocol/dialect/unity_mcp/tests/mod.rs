@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::super::{AnswerBody, FileState, foreign_peer};
 use super::*;
-use crate::protocol::dialect::http::{Ask, Heard};
 use crate::protocol::ids::CallId;
 
 const CALL: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
@@ -14,14 +13,20 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-/// Returns the reply that the dialect decodes from the HTTP transport's line for this response.
+/// Returns what the dialect reads in this response to a call.
 fn reply(path: &str, status: u16, body: &str) -> Reply {
-    let heard =
-        Heard { number: 7, call: Some(CALL.into()), path: path.into(), status, server: None, body: body.into() };
-    match UnityMcp.decode(&serde_json::to_vec(&heard).unwrap()).unwrap() {
-        Inbound::Reply { number: 7, reply } => reply,
-        other => panic!("{other:?}"),
-    }
+    read(CallId::parse(CALL), path, status, body)
+}
+
+/// Returns what the dialect reads in this response to a ping that is no call.
+fn ping(status: u16, body: &str) -> Reply {
+    read(None, wire::PING, status, body)
+}
+
+fn read(call: Option<CallId>, path: &str, status: u16, body: &str) -> Reply {
+    let request = Request { method: "GET", path: path.to_owned().into(), headers: &[], body: "".into() };
+    let response = Response { status, server: None, body: body.to_owned().into() };
+    UnityMcp.read_response(WireId { number: 7, call }, &request, response)
 }
 
 fn answer(path: &str, body: &str) -> (bool, Value) {
@@ -37,12 +42,13 @@ fn prepared(tool: &str, arguments: &str) -> PreparedCall {
     UnityMcp.prepare_call(&sending, tool, None, &raw(arguments))
 }
 
-fn encoded(tool: &str, arguments: &str) -> Result<Ask<'static>, EncodeError> {
+fn encoded(tool: &str, arguments: &str) -> Result<Request, EncodeError> {
     let call = prepared(tool, arguments);
     let order = Order::Call { tool, call: &call, expected: None, progress: false };
-    let line = UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL) }, &order)?;
-    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
-    Ok(serde_json::from_slice(&line).unwrap())
+    match UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL) }, &order)? {
+        Encoded::Request(request) => Ok(request),
+        frame @ Encoded::Frame(_) => panic!("{frame:?}"),
+    }
 }
 
 #[test]
@@ -61,9 +67,8 @@ fn calls_go_where_the_editor_executes_them() {
         ("stop_game", r#"{"code":"ignored"}"#, "POST", wire::STOP, ""),
     ] {
         let ask = encoded(tool, arguments).unwrap();
-        assert_eq!((&*ask.method, &*ask.path, &*ask.body), (method, path, body), "{tool}");
-        assert_eq!(ask.content_type.is_some(), matches!(tool, "execute_code" | "query"), "{tool}");
-        assert_eq!((ask.number, ask.call.as_deref()), (7, Some(CALL)));
+        assert_eq!((ask.method, &*ask.path, &*ask.body), (method, path, body.as_bytes()), "{tool}");
+        assert_eq!(!ask.headers.is_empty(), matches!(tool, "execute_code" | "query"), "{tool}");
     }
     for tool in ["get_logs", "help", "no_such_tool"] {
         assert_eq!(encoded(tool, "{}"), Err(EncodeError::NotSpoken), "{tool}");
@@ -154,24 +159,8 @@ fn only_whole_answers_of_the_server_itself_say_that_nothing_was_executed() {
 }
 
 #[test]
-fn a_line_that_is_none_of_the_carriers_is_refused() {
-    for line in [
-        "",
-        "{}",
-        "null",
-        "[7]",
-        "{\"number\":7}",
-        "pong",
-        "{\"number\":-1,\"path\":\"\",\"status\":200,\"body\":\"\"}",
-    ] {
-        assert!(UnityMcp.decode(line.as_bytes()).is_err(), "{line}");
-    }
-    assert!(matches!(UnityMcp.decode(b"\xff"), Err(BadMessage::NotUtf8)));
-}
-
-#[test]
 fn every_listed_tool_is_sent_or_answered_by_the_gateway() {
-    let ListStep::Tools(listing) = UnityMcp.read_tools(&reply(wire::PING, 200, "pong"), 0) else { panic!("no list") };
+    let ListStep::Tools(listing) = UnityMcp.read_tools(&ping(200, "pong"), 0) else { panic!("no list") };
     assert!(listing.dropped.is_empty());
     let names: Vec<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(
@@ -211,7 +200,7 @@ fn every_listed_tool_is_sent_or_answered_by_the_gateway() {
 #[test]
 fn an_editor_that_does_not_say_pong_has_no_list() {
     for body in ["\"pong\"", "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }", ""] {
-        assert!(matches!(UnityMcp.read_tools(&reply(wire::PING, 200, body), 0), ListStep::Failed(_)), "{body}");
+        assert!(matches!(UnityMcp.read_tools(&ping(200, body), 0), ListStep::Failed(_)), "{body}");
     }
 }
 
@@ -251,7 +240,7 @@ fn each_operation_has_a_log_and_what_the_gateway_answers_has_none() {
     assert_eq!(UnityMcp.log_prefix("get_state"), Some("unity-state"));
     assert_eq!(UnityMcp.log_prefix("start_game"), Some("unity-start"));
     assert_eq!(UnityMcp.log_prefix("stop_game"), Some("unity-stop"));
-    let listed = tools::read(&reply("/ping", 200, "pong"));
+    let listed = tools::read(&ping(200, "pong"));
     let ListStep::Tools(listing) = listed else { panic!("{listed:?}") };
     for tool in listing.tools {
         let answered_here = UnityMcp.package_tool(&tool.name).is_some();
@@ -283,7 +272,7 @@ proptest! {
     #[test]
     fn only_a_pong_greets_and_lists(path in prop::sample::select(&PATHS[..]), status in 200..600u16, body in any_body()) {
         for status in [200, status] {
-            let said = [reply(path, status, &body)];
+            let said = [read(None, path, status, &body)];
             let pong = status == 200 && body.trim() == "pong";
             prop_assert_eq!(UnityMcp.check_greeting(&Hello::default(), &said).is_ok(), pong, "{} {}", status, body);
             prop_assert_eq!(matches!(UnityMcp.read_tools(&said[0], 0), ListStep::Tools(_)), pong, "{} {}", status, body);
@@ -317,7 +306,7 @@ proptest! {
         match encoded(&name, &arguments) {
             Ok(ask) => {
                 let body = if ["execute_code", "query"].contains(&name.as_str()) { code.as_str() } else { "" };
-                prop_assert!(known && *ask.body == *body);
+                prop_assert!(known && *ask.body == *body.as_bytes());
             }
             Err(why) => prop_assert!(!known && why == EncodeError::NotSpoken, "{} {:?}", name, why),
         }

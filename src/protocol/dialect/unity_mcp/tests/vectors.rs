@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::protocol::framing::http;
 
 pub(super) fn all() -> Vec<Value> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/unity-mcp");
@@ -20,10 +19,10 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
 }
 
-fn ask_of(vector: &Value) -> Ask<'static> {
+fn ask_of(vector: &Value) -> Request {
     let means = &vector["means"];
     let id = WireId { number: means["number"].as_u64().unwrap(), call: means["call"].as_str().and_then(CallId::parse) };
-    let line = match text(&means["kind"]) {
+    let encoded = match text(&means["kind"]) {
         "greeting" => UnityMcp.encode(id, &Order::Greeting { hello: &Hello::default(), said: &[] }),
         "list_tools" => UnityMcp.encode(id, &Order::ListTools { step: 0, development: true }),
         "pulse" => UnityMcp.encode(id, &Order::Heartbeat),
@@ -34,7 +33,10 @@ fn ask_of(vector: &Value) -> Ask<'static> {
         }
         kind => panic!("{kind}"),
     };
-    serde_json::from_slice(&line.unwrap()).unwrap()
+    match encoded.unwrap() {
+        Encoded::Request(request) => request,
+        frame @ Encoded::Frame(_) => panic!("{frame:?}"),
+    }
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn requests_are_sent_byte_for_byte() {
     for vector in all().iter().filter(|vector| vector["direction"] == "to_editor") {
         let ask = ask_of(vector);
         assert_eq!(ask.body, text(&vector["body"]), "{}", vector["name"]);
-        let frame = http::request(8082, &ask.method, &ask.path, ask.content_type.as_deref(), ask.body.as_bytes());
+        let frame = ask.encode(8082, None);
         assert_eq!(std::str::from_utf8(&frame).unwrap(), text(&vector["frame"]), "{}", vector["name"]);
         seen += 1;
     }
@@ -70,14 +72,13 @@ fn responses_mean_what_their_vectors_say() {
         let asked = vectors.iter().find(|asked| asked["direction"] == "to_editor" && asked["name"] == means["request"]);
         let path = ask_of(asked.unwrap_or_else(|| panic!("{name} answers nothing"))).path.into_owned();
         let status = u16::try_from(means["status"].as_u64().unwrap()).unwrap();
-        let reply = reply(&path, status, text(&vector["body"]));
         seen += 1;
         if let Some(greets) = means["greets"].as_bool() {
-            let greeted = UnityMcp.check_greeting(&Hello::default(), &[reply]);
+            let greeted = UnityMcp.check_greeting(&Hello::default(), &[ping(status, text(&vector["body"]))]);
             assert_eq!(greeted.is_ok(), greets, "{name}: {greeted:?}");
             continue;
         }
-        let answer = UnityMcp.read_answer(reply);
+        let answer = UnityMcp.read_answer(reply(&path, status, text(&vector["body"])));
         let AnswerBody::Json(json) = answer.body else { panic!("{name}") };
         let said: Value = serde_json::from_str(json.get()).unwrap();
         assert_eq!(Some(answer.is_error), means["is_error"].as_bool(), "{name}: {said}");

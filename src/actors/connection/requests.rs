@@ -1,8 +1,8 @@
-//! The transport of a dialect that speaks HTTP: one connection for each request.
+//! The shape of one connection for each request, over HTTP.
 //!
-//! The transport lives in the connection's task and ends with it. It sends one request at a time, and no request twice. When a
-//! request cannot be sent or is cut, the connection ends as a broken stream does; calls of which no byte was written are then
-//! held again.
+//! It lives in the connection's task and ends with it. It sends one request at a time, and no request twice, unless the editor
+//! refused its token. When a request cannot be sent or is cut, the connection ends as a broken stream does; calls of which no byte
+//! was written are then held again.
 //!
 //! A call is claimed here, after every step before its first byte has succeeded. While the call waits for an earlier request, a
 //! connection or the repeated greeting, it is certain that it has not run. If the call's time ends during that wait, its client
@@ -12,58 +12,42 @@
 //! on a second connection, after the connection for the call was opened: the program that accepted the call's connection was
 //! still listening then.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
-use crate::fsm::bridge::Disconnect;
+use crate::fsm::bridge::{ConnectFailure, Disconnect};
 use crate::fsm::cause::Cause;
 use crate::limits::{CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
-use crate::protocol::dialect::BadMessage;
-use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
-use crate::protocol::dialect::http::{Ask, Heard};
-use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
+use crate::protocol::dialect::{BadMessage, Reply, Secret, WireId, Wreck};
+use crate::protocol::framing::http::{BadResponse, Request, Response, ResponseDecoder};
 use crate::protocol::ids::CallId;
+use crate::survey;
 
 /// Bytes read from a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
+/// The status of a request without the right token.
+const UNAUTHORIZED: u16 = 401;
 
 impl Line {
     /// Connects for one more request.
     async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
-        match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(self.unsent(&error.to_string())),
-            Err(_) => Err(self.unsent("the connect did not end in time")),
-        }
+        self.carrier().connect(CONNECT_TIMEOUT).await.map_err(|(failure, detail)| match failure {
+            ConnectFailure::TimedOut => self.unsent("the connect did not end in time"),
+            _ => self.unsent(&detail),
+        })
     }
 
-    /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
-    /// repeated on a second connection. If something is wrong, the connection ends, and the next dial finds out what.
-    async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Disconnect> {
-        let connected = async {
-            let both = (self.connect_anew().await?, self.connect_anew().await?);
-            match self.check_owner().await {
-                Ok(_) => Ok(both),
-                Err(_) => Err(self.unsent("the port may belong to another program now")),
-            }
-        };
-        let (mut stream, mut beside) = self.before_calls(Cause::Connecting, connected).await?;
-        // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
-        if is_gone(&mut beside).await {
-            return Err(self.unsent("it hung up before it was greeted"));
-        }
-        let greeted = self.before_calls(Cause::Stalled, self.exchange_over(beside, &greeting.request, None)).await?;
-        if greeted != greeting.answer {
-            return Err(self.unsent("it answers the greeting otherwise than before"));
-        }
-        if is_gone(&mut stream).await {
-            return Err(self.unsent("it hung up before it was asked"));
-        }
-        Ok(stream)
+    /// Reads the editor's token again.
+    async fn token_now(&self) -> Option<Secret> {
+        let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
+        let now = self.with.read_project(move || survey::target_now(&*host, target)).await?;
+        now.ok()?.endpoint.token().cloned()
     }
 
     /// Runs a step that comes before the first byte of a call. If it takes longer than [`SILENCE_NAMED_AFTER`], `cause` is shown
@@ -91,11 +75,12 @@ impl Line {
             Disconnect::Reset
         })?;
         self.room().await;
-        self.response(&mut stream).await
+        let response = self.response(&mut stream).await?;
+        Ok(response)
     }
 
     fn unsent(&self, why: &str) -> Disconnect {
-        self.with.env.events.request_unsent(self.target.port, why);
+        self.with.env.events.request_unsent(self.target.endpoint.port(), why);
         Disconnect::Eof
     }
 
@@ -125,22 +110,24 @@ impl Line {
 
 /// The first request on the connection, and the editor's answer to it.
 struct Greeting {
-    request: Bytes,
+    request: Request,
     answer: Response,
 }
 
-/// The HTTP transport of one connection; see the module's documentation.
-pub(super) struct HttpTransport {
+/// The requests of one connection; see the module's documentation.
+pub(super) struct Requests {
     /// The connection that was dialled and checked, until it has carried the first request.
     first: Option<BoxStream>,
     greeting: Option<Greeting>,
     /// An idle connection to the editor. Its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
+    /// The token that the editor asks for, if it asks for one.
+    token: Option<Secret>,
 }
 
-impl HttpTransport {
-    pub(super) fn new(first: BoxStream) -> Self {
-        Self { first: Some(first), greeting: None, idle: None }
+impl Requests {
+    pub(super) fn new(first: BoxStream, token: Option<Secret>) -> Self {
+        Self { first: Some(first), greeting: None, idle: None, token }
     }
 
     /// Sends a message as a request, and handles its response. Returns without sending if a call may no longer be claimed.
@@ -148,45 +135,86 @@ impl HttpTransport {
         &mut self,
         line: &Line,
         number: u64,
-        frame: &Bytes,
+        request: Request,
         call: Option<Outgoing>,
     ) -> Result<(), Disconnect> {
-        // Our own dialect encoded the frame: if it does not parse, that is our bug, and nothing is sent.
-        let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Disconnect::Protocol)?;
-        let kind = ask.content_type.as_deref();
-        let request = http::request(line.target.port, &ask.method, &ask.path, kind, ask.body.as_bytes());
+        let id = WireId { number, call: call.as_ref().map(|call| call.call) };
         let response = match call {
             Some(outgoing) => {
-                // The bridge orders no call before the greeting has succeeded.
-                let Some(greeting) = &self.greeting else { return Err(Disconnect::Protocol) };
-                let stream = line.connect_for_call(greeting).await?;
+                let stream = self.connect_for_call(line).await?;
                 let call = outgoing.call;
                 if !line.claim(number, outgoing) {
                     return Ok(());
                 }
-                line.exchange_over(stream, &request, Some(call)).await?
+                line.exchange_over(stream, &self.encode(line, &request), Some(call)).await?
             }
             None => {
-                let asked = async {
-                    let stream = match self.first.take() {
-                        Some(first) => first,
-                        None => line.connect_anew().await?,
-                    };
-                    line.exchange_over(stream, &request, None).await
+                let stream = match self.first.take() {
+                    Some(first) => first,
+                    None => line.connect_anew().await?,
                 };
-                let response = line.before_calls(Cause::Stalled, asked).await?;
-                self.greeting.get_or_insert_with(|| Greeting { request, answer: response.clone() });
+                let response = self.ask(line, stream, &request).await?;
+                self.greeting.get_or_insert_with(|| Greeting { request: request.clone(), answer: response.clone() });
                 response
             }
         };
-        let heard = said(&ask, &response);
-        let head = heard.slice(..heard.len().min(HEAD_BYTES));
-        drop(response);
-        let taken = line.take(heard).await;
-        if taken.is_err() {
-            line.note_foreign_peer(&head).await;
+        let body = response.body.clone();
+        let read = line.guarded("message", || line.target.dialect.read_response(id, &request, response));
+        let reply = read.unwrap_or_else(|| Reply::Wreck(Wreck::of_message(&body)));
+        // The body may have megabytes, and rendering the answer needs the same amount again.
+        drop(body);
+        line.reply_came(number, reply).await
+    }
+
+    fn encode(&self, line: &Line, request: &Request) -> Bytes {
+        request.encode(line.target.endpoint.port(), self.token.as_ref().map(Secret::reveal))
+    }
+
+    /// Sends a request that is no call. If the editor refuses its token, the file that has it is read again, once: an editor that
+    /// has just come back may have a new one.
+    async fn ask(&mut self, line: &Line, stream: BoxStream, request: &Request) -> Result<Response, Disconnect> {
+        let bytes = self.encode(line, request);
+        let response = line.before_calls(Cause::Stalled, line.exchange_over(stream, &bytes, None)).await?;
+        if response.status != UNAUTHORIZED || self.token.is_none() {
+            return Ok(response);
         }
-        taken
+        let now = line.token_now().await;
+        if now.is_none() || now == self.token {
+            return Ok(response);
+        }
+        self.token = now;
+        let bytes = self.encode(line, request);
+        let again = async { line.exchange_over(line.connect_anew().await?, &bytes, None).await };
+        line.before_calls(Cause::Stalled, again).await
+    }
+
+    /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
+    /// repeated on a second connection. If something is wrong, the connection ends, and the next dial finds out what.
+    async fn connect_for_call(&mut self, line: &Line) -> Result<BoxStream, Disconnect> {
+        let connected = async {
+            let both = (line.connect_anew().await?, line.connect_anew().await?);
+            match line.carrier().identify().await {
+                Ok(_) => Ok(both),
+                Err(_) => Err(line.unsent("the port may belong to another program now")),
+            }
+        };
+        let (mut stream, mut beside) = line.before_calls(Cause::Connecting, connected).await?;
+        // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
+        if is_gone(&mut beside).await {
+            return Err(line.unsent("it hung up before it was greeted"));
+        }
+        // The bridge orders no call before the greeting has succeeded.
+        let Some(greeting) = self.greeting.take() else { return Err(Disconnect::Protocol) };
+        let greeted = self.ask(line, beside, &greeting.request).await?;
+        let is_alike = line.guarded("greeting", || line.target.dialect.greets_alike(&greeting.answer, &greeted));
+        self.greeting = Some(greeting);
+        if is_alike != Some(true) {
+            return Err(line.unsent("it answers the greeting otherwise than before"));
+        }
+        if is_gone(&mut stream).await {
+            return Err(line.unsent("it hung up before it was asked"));
+        }
+        Ok(stream)
     }
 
     /// Returns when the port accepts no connection any more; never before the greeting has succeeded. The future can be dropped
@@ -236,18 +264,4 @@ async fn is_gone(stream: &mut BoxStream) -> bool {
         _ = stream.read(&mut byte) => true,
         () = std::future::ready(()) => false,
     }
-}
-
-/// Builds the dialect's frame for a response.
-fn said(ask: &Ask<'_>, response: &Response) -> Bytes {
-    let heard = Heard {
-        number: ask.number,
-        call: ask.call.as_deref().map(Into::into),
-        path: ask.path.as_ref().into(),
-        status: response.status,
-        server: response.server.as_deref().map(Into::into),
-        body: String::from_utf8_lossy(&response.body),
-    };
-    // Texts and numbers can always be written as JSON.
-    serde_json::to_vec(&heard).unwrap_or_default().into()
 }

@@ -1,0 +1,110 @@
+//! The ways to an editor: what opens a stream to an endpoint, and finds out whose it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::{Failure, Line};
+use crate::fsm::bridge::ConnectFailure;
+use crate::limits::{CONNECT_TIMEOUT, OWNER_LOOKUP_MAX};
+use crate::net::{BoxFuture, BoxStream};
+use crate::protocol::dialect::Endpoint;
+use crate::runtime::arrivals::Awaited;
+use crate::survey::{self, Identity};
+
+/// A way to an editor.
+pub(super) trait Carrier: Send + Sync {
+    /// Opens a stream, within this time.
+    fn connect(&self, longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>>;
+    /// Finds out whose the streams are that were opened. Nothing is written on them before.
+    fn identify(&self) -> BoxFuture<'_, Result<Identity, Failure>>;
+}
+
+impl Line {
+    /// Returns the way to the target.
+    pub(super) fn carrier(&self) -> Box<dyn Carrier + '_> {
+        match &self.target.endpoint {
+            Endpoint::Port(port) | Endpoint::Http { port, .. } => Box::new(Port { line: self, port: *port }),
+            Endpoint::Arrival(port) => Box::new(Arrival { awaited: self.arrival.as_ref(), port: *port }),
+        }
+    }
+}
+
+/// A port on which the editor listens. Whoever owns the port is looked up.
+struct Port<'l> {
+    line: &'l Line,
+    port: u16,
+}
+
+impl Carrier for Port<'_> {
+    fn connect(&self, longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>> {
+        Box::pin(async move {
+            match timeout(longest, self.line.with.env.net.connect(self.port)).await {
+                Ok(Ok(stream)) => Ok(stream),
+                Ok(Err(error)) => {
+                    let starved = crate::platform::host::is_lack_of_descriptors(&error);
+                    let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
+                    Err((failure, error.to_string()))
+                }
+                Err(_) => Err((ConnectFailure::TimedOut, String::new())),
+            }
+        })
+    }
+
+    /// An editor that reloads closes its connections before its listener, so a new dial may reach a listener that is gone when its
+    /// owner is looked up. That is no other program's port.
+    fn identify(&self) -> BoxFuture<'_, Result<Identity, Failure>> {
+        Box::pin(async move {
+            if let Some(identity) = self.look_up_owner().await? {
+                return Ok(identity);
+            }
+            if self.connect(CONNECT_TIMEOUT).await.is_err() {
+                return Err((ConnectFailure::Vanished, "nothing listens any more".to_owned()));
+            }
+            // A listener may have started since the first lookup.
+            let unproven = || (ConnectFailure::Unproven, "the system does not tell whose the port is".to_owned());
+            self.look_up_owner().await?.ok_or_else(unproven)
+        })
+    }
+}
+
+impl Port<'_> {
+    /// Looks up the owner of the port. Returns `None` if no listener is found.
+    async fn look_up_owner(&self) -> Result<Option<Identity>, Failure> {
+        let (host, target) = (Arc::clone(&self.line.with.env.host), self.line.target.clone());
+        let looked_up =
+            crate::platform::host::run(&*self.line.with.env.host, move || survey::check_owner(&*host, &target));
+        match timeout(OWNER_LOOKUP_MAX, looked_up).await {
+            Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, String::new())),
+            // A failed lookup shows nothing about who listens.
+            Ok(None) | Err(_) => {
+                Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up".to_owned()))
+            }
+        }
+    }
+}
+
+/// An editor that connects to us. It has said itself which project it has open.
+struct Arrival<'l> {
+    awaited: Option<&'l Arc<Awaited>>,
+    port: u16,
+}
+
+impl Carrier for Arrival<'_> {
+    fn connect(&self, _longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>> {
+        let nobody = || (ConnectFailure::Refused, "no editor of the project has connected".to_owned());
+        let taken = match self.awaited.map(|awaited| awaited.take(self.port)) {
+            None => Err((ConnectFailure::Unproven, "no project is known whose editor could be meant".to_owned())),
+            Some(Ok(stream)) => stream.ok_or_else(nobody),
+            Some(Err(why)) => {
+                Err((ConnectFailure::WrongPeer, format!("it has the port to which the editor would connect: {why}")))
+            }
+        };
+        Box::pin(std::future::ready(taken))
+    }
+
+    fn identify(&self) -> BoxFuture<'_, Result<Identity, Failure>> {
+        Box::pin(std::future::ready(Ok(Identity::Checked)))
+    }
+}
