@@ -1,13 +1,13 @@
 //! The package's tools, their annotations, and the form in which they are listed.
 
-use super::package::{self, Packaged};
-use super::tools::Turn;
-use super::{HoldfastFace, arguments};
+use super::arguments;
+use super::desk::{HoldfastFace, Own};
+use super::package::{self, Packaged, Traits};
 use crate::conformance::{self, FIXTURES};
 use crate::json::{self, Object, quoted};
 use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, number, text};
 use crate::tools::{Arguments, TEST_TOOLS};
-use crate::work::{Begun, Fault};
+use crate::work::Fault;
 
 /// Why a tool is blocked, as the tool list and the refusal say.
 pub(crate) const BLOCKED: &str = "AllowMenuItemExecution is off";
@@ -23,59 +23,6 @@ pub(crate) fn blocked(tool: &str) -> String {
 
 /// The error code of uLoop's errors.
 pub(crate) const INTERNAL: i32 = -32603;
-
-/// What is declared about a tool in addition to its parameters.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Traits {
-    name: &'static str,
-    title: &'static str,
-    pub(crate) read_only: bool,
-    destructive: bool,
-    idempotent: bool,
-    open_world: bool,
-    pub(crate) parallel: bool,
-    pub(crate) off_main_thread: bool,
-    pub(crate) resumable: bool,
-    /// Whether the tool ends when it is asked to stop.
-    pub(crate) stops: bool,
-    /// The schema to list instead of the one that is made from the parameters.
-    schema: Option<&'static str>,
-}
-
-impl Traits {
-    /// The defaults: not parallel, on the main thread, may destroy data, stops when asked.
-    pub(crate) const fn of(name: &'static str, title: &'static str) -> Self {
-        Self {
-            name,
-            title,
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-            parallel: false,
-            off_main_thread: false,
-            resumable: false,
-            stops: true,
-            schema: None,
-        }
-    }
-
-    const fn reads(self) -> Self {
-        Self { read_only: true, parallel: true, ..self.harmless() }
-    }
-
-    const fn harmless(self) -> Self {
-        Self { destructive: false, idempotent: true, ..self }
-    }
-
-    const fn off_main_thread(self) -> Self {
-        Self { parallel: true, off_main_thread: true, ..self }
-    }
-
-    const fn resumable(self) -> Self {
-        Self { resumable: true, ..self }
-    }
-}
 
 /// The tools for tests. A tool that is missing here has the defaults.
 static TRAITS: &[Traits] = &[
@@ -119,14 +66,6 @@ static SHOWN: [ToolSpec; 6] = [
     shown("off-main", "Answers while the main thread is busy.", &[text("text", "\"\"", "What to return")]),
     shown("place", "Returns the arguments that it was given.", &[]),
 ];
-
-/// A tool that a test defines.
-#[derive(Debug)]
-pub(crate) struct Own {
-    pub(crate) spec: ToolSpec,
-    pub(crate) traits: Traits,
-    pub(crate) run: fn(&Turn, &Arguments) -> Begun,
-}
 
 impl HoldfastFace {
     /// Returns all tools that the editor has at its start.

@@ -1,4 +1,5 @@
-//! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal.
+//! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal. Also what works with
+//! it: the face, and the turn of a tool.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -10,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::calls::Call;
 use super::journal::Journal;
+use super::package::{PACKAGE_VERSION, Traits};
 use super::wire;
 use super::world::{Facts, World};
 use crate::events::Event;
@@ -17,6 +19,9 @@ use crate::json::Object;
 use crate::model::Editor;
 use crate::project::Project;
 use crate::push::Hub;
+use crate::spec::ToolSpec;
+use crate::tools::Arguments;
+use crate::work::Begun;
 
 /// Messages that may wait for one client.
 pub(crate) const WAITING_MAX: usize = 1024;
@@ -108,6 +113,14 @@ pub(crate) struct Life {
     pub(crate) earlier_domains: u64,
 }
 
+/// A tool that a test defines.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) spec: ToolSpec,
+    pub(crate) traits: Traits,
+    pub(crate) run: fn(&Turn, &Arguments) -> Begun,
+}
+
 /// Values that a test fixes. Otherwise `nonce`, `token` and `challenge` are random, `project` is the editor's own, and the tools
 /// are the usual ones.
 #[derive(Debug, Clone)]
@@ -116,7 +129,7 @@ pub(crate) struct Fixed {
     pub(crate) token: &'static str,
     pub(crate) challenge: &'static str,
     pub(crate) project: &'static str,
-    pub(crate) tools: &'static [super::catalogue::Own],
+    pub(crate) tools: &'static [Own],
 }
 
 /// The settings of the bridge.
@@ -155,6 +168,30 @@ pub(crate) struct Desk {
     pub(crate) push: Hub,
 }
 
+/// The wire protocol of holdfast's package, from the editor's side.
+#[derive(Clone)]
+pub(crate) struct HoldfastFace {
+    pub(super) desk: Arc<Desk>,
+}
+
+/// What a tool knows about the call that it runs for.
+#[derive(Clone)]
+pub(crate) struct Turn {
+    pub(crate) face: HoldfastFace,
+    pub(crate) editor: Arc<Editor>,
+    pub(crate) key: u64,
+}
+
+impl Turn {
+    pub(crate) fn progress(&self, progress: f64, total: f64, message: &str) {
+        self.face.progress(&self.editor, self.key, progress, Some(total), Some(message));
+    }
+
+    pub(crate) fn attach(&self, block: Object) {
+        self.face.attach(self.key, block.finish());
+    }
+}
+
 impl Desk {
     pub(crate) fn new(setup: Setup, push: Hub) -> Self {
         let inner = Inner { closed: Some("The bridge does not run"), ..Inner::default() };
@@ -174,7 +211,7 @@ impl Desk {
             importing: editor.gate.borrow().imports(),
             broken,
             project: self.project(editor),
-            package_version: super::PACKAGE_VERSION,
+            package_version: PACKAGE_VERSION,
         };
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = || editor.project.as_ref().and_then(Project::own_folder).map(Path::to_path_buf);
@@ -234,6 +271,16 @@ impl Inner {
             None if editor.state().playing => "playing",
             None => "ready",
         }
+    }
+
+    /// The result of `ping`.
+    pub(crate) fn ping(&self, editor: &Editor, message: Option<String>) -> Object {
+        let message = message.unwrap_or_else(|| "Hello from TypeScript MCP Server".to_owned());
+        Object::new()
+            .text("Message", &format!("Unity MCP Bridge received: {message}"))
+            .text("State", self.word(editor))
+            .number("Generation", self.generation(editor))
+            .number("FrameAgeMs", i128::try_from(editor.frame_age().as_millis()).unwrap_or(0))
     }
 
     /// The current connection of a gateway.

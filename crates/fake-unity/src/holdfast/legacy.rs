@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::calls::{Call, Caller, Order};
 use super::catalogue;
-use super::desk::Inner;
+use super::desk::{HoldfastFace, Inner};
 use super::wire::{self, Refusal, Request};
-use super::{HoldfastFace, link};
 use crate::json;
 use crate::json::Object;
 use crate::model::Editor;
@@ -27,7 +26,7 @@ impl HoldfastFace {
         let Some(peer) = inner.peers.get_mut(&connection) else { return };
         if request.method == "ping" && peer.gateway.is_some() {
             let outbox = peer.outbox.clone();
-            let result = link::ping(&inner, editor, request.params.text("Message", 0, usize::MAX).ok());
+            let result = inner.ping(editor, request.params.text("Message", 0, usize::MAX).ok());
             outbox.send(wire::success(&id, &result.finish()), None, None);
             return;
         }
@@ -95,7 +94,7 @@ impl HoldfastFace {
 
     fn name_endpoint(&self, editor: &Arc<Editor>, request: &Request) -> Vec<u8> {
         let id = request.id.clone().unwrap_or_default();
-        match request.params.text("PushNotificationEndpoint", 1, link::NAME_MAX_BYTES) {
+        match request.params.text("PushNotificationEndpoint", 1, wire::NAME_MAX_BYTES) {
             Ok(endpoint) => {
                 self.desk.push.register(editor, &endpoint, None);
                 let result = Object::new().flag("Success", true).text("PushNotificationEndpoint", &endpoint);

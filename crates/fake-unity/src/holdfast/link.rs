@@ -8,10 +8,11 @@ use bytes::BytesMut;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::calls::{Caller, Identity, Order, Phase};
-use super::desk::{Desk, Ending, Greeting, Inner, Outbox, Outgoing, Peer, WAITING_MAX};
-use super::wire::{self, Params, Refusal, Request};
-use super::{HoldfastFace, PACKAGE_VERSION, PROTOCOL, catalogue, proof};
+use super::calls::{Call, Caller, Identity, Order, Phase};
+use super::desk::{Desk, Ending, Greeting, HoldfastFace, Inner, Outbox, Outgoing, Peer, WAITING_MAX};
+use super::package::PACKAGE_VERSION;
+use super::wire::{self, NAME_MAX_BYTES, PROTOCOL, Params, Refusal, Request};
+use super::{catalogue, proof};
 use crate::config::Misconduct;
 use crate::events::Event;
 use crate::face::{Link, Reader, Writer};
@@ -27,8 +28,6 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 const WRITE_BYTES: usize = 64 * 1024;
 /// How long a closing connection is still read, so that its client gets to read why it ends.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
-/// Longest id of a call or a gateway, longest name, and longest endpoint and token for push messages, in bytes.
-pub(crate) const NAME_MAX_BYTES: usize = 256;
 /// Maximum number of calls in one `holdfast/outcome` request.
 const QUESTIONS_MAX: usize = 512;
 /// Longest time limit that a caller may set, in milliseconds.
@@ -290,7 +289,7 @@ impl HoldfastFace {
         }
         // Calls of connections that had ended earlier may still wait.
         let stale = |inner: &Inner| {
-            let of = |call: &&super::calls::Call| {
+            let of = |call: &&Call| {
                 call.phase != Phase::Running
                     && call.caller.is_some()
                     && call.identity.as_ref().is_some_and(|identity| identity.gateway == gateway)
@@ -370,16 +369,6 @@ impl HoldfastFace {
     fn revision(&self, editor: &Editor) -> String {
         proof::fingerprint(&self.entries(editor, true).concat())
     }
-}
-
-/// The result of `ping`.
-pub(crate) fn ping(inner: &Inner, editor: &Editor, message: Option<String>) -> Object {
-    let message = message.unwrap_or_else(|| "Hello from TypeScript MCP Server".to_owned());
-    Object::new()
-        .text("Message", &format!("Unity MCP Bridge received: {message}"))
-        .text("State", inner.word(editor))
-        .number("Generation", inner.generation(editor))
-        .number("FrameAgeMs", i128::try_from(editor.frame_age().as_millis()).unwrap_or(0))
 }
 
 fn status(inner: &Inner, editor: &Editor, red: bool) -> String {

@@ -34,13 +34,11 @@ use super::project::{OwnFile, Project, UNITY_VERSION};
 use super::push::{Hub, Message};
 use super::spec::Tool;
 use crate::limits::{GOODBYE_MAX, PORT_WAIT, PORTS_BEHIND};
-use desk::{Desk, Inner, Life, Peer, Setup};
+use desk::{Desk, HoldfastFace, Inner, Life, Peer, Setup};
 use journal::Journal;
+use package::PACKAGE_VERSION;
+use wire::PROTOCOL;
 
-/// Version of the protocol.
-const PROTOCOL: u64 = 2;
-/// Version of the package: the same as the product's.
-const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The manifest of the package if the package is embedded in a project.
 const EMBEDDED: &str = "Packages/dev.holdfast.unity/package.json";
 /// The instance file, in which the bridge publishes its port, process and state.
@@ -129,12 +127,6 @@ fn fate(call: &Value) -> Option<Fate> {
         "forgotten" => Fate::Forgotten,
         _ => return None,
     })
-}
-
-/// The wire protocol of holdfast's package, from the editor's side.
-#[derive(Clone)]
-pub(crate) struct HoldfastFace {
-    desk: Arc<Desk>,
 }
 
 impl HoldfastFace {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::tools::Turn;
+use super::desk::Turn;
 use super::world::{self, Answer, Stop};
-use super::{arguments, catalogue, link};
+use super::{arguments, catalogue};
 use crate::json::Object;
 use crate::spec::ToolSpec;
 use crate::tools::{self, Arguments};
@@ -86,7 +86,7 @@ fn at_once(turn: &Turn, spec: &ToolSpec, arguments: &Arguments) -> Option<Answer
     let editor = &turn.editor;
     let value = |object: Object| serde_json::from_str(&object.finish()).unwrap_or_default();
     Some(match spec.name {
-        "ping" => Ok(value(link::ping(&turn.face.desk.lock(), editor, arguments.text("Message")))),
+        "ping" => Ok(value(turn.face.desk.lock().ping(editor, arguments.text("Message")))),
         "set-client-name" => Ok(value(set_client_name(turn, arguments))),
         "get-tool-details" => {
             editor.state().list_requests += 1;

@@ -7,14 +7,68 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::catalogue::Traits;
 use crate::json::{Object, quoted};
 use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec};
 use crate::tools::TIMEOUT_SECONDS;
 
+/// Version of the package: the same as the product's.
+pub(crate) const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
 const LIST: &str = include_str!("package-tools.json");
 /// The parameter that every tool has, and that the bridge itself obeys.
 const TIMEOUT: &str = "TimeoutSeconds";
+
+/// What is declared about a tool in addition to its parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Traits {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(crate) read_only: bool,
+    pub(super) destructive: bool,
+    pub(super) idempotent: bool,
+    pub(super) open_world: bool,
+    pub(crate) parallel: bool,
+    pub(crate) off_main_thread: bool,
+    pub(crate) resumable: bool,
+    /// Whether the tool ends when it is asked to stop.
+    pub(crate) stops: bool,
+    /// The schema to list instead of the one that is made from the parameters.
+    pub(super) schema: Option<&'static str>,
+}
+
+impl Traits {
+    /// The defaults: not parallel, on the main thread, may destroy data, stops when asked.
+    pub(crate) const fn of(name: &'static str, title: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: false,
+            parallel: false,
+            off_main_thread: false,
+            resumable: false,
+            stops: true,
+            schema: None,
+        }
+    }
+
+    pub(super) const fn reads(self) -> Self {
+        Self { read_only: true, parallel: true, ..self.harmless() }
+    }
+
+    const fn harmless(self) -> Self {
+        Self { destructive: false, idempotent: true, ..self }
+    }
+
+    pub(super) const fn off_main_thread(self) -> Self {
+        Self { parallel: true, off_main_thread: true, ..self }
+    }
+
+    pub(super) const fn resumable(self) -> Self {
+        Self { resumable: true, ..self }
+    }
+}
 
 /// A tool of the package.
 pub(crate) struct Packaged {

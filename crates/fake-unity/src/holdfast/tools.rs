@@ -1,33 +1,14 @@
 //! What the tools for tests do; the package's own are in [`super::own`].
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::{HoldfastFace, catalogue, own};
+use super::desk::Turn;
+use super::{catalogue, own};
 use crate::conformance::{self, PNG, WAV};
 use crate::json::{self, Object};
-use crate::model::Editor;
 use crate::spec::Tool;
 use crate::tools::{self, Arguments};
 use crate::work::{Begun, Done};
-
-/// What a tool knows about the call that it runs for.
-#[derive(Clone)]
-pub(crate) struct Turn {
-    pub(crate) face: HoldfastFace,
-    pub(crate) editor: Arc<Editor>,
-    pub(crate) key: u64,
-}
-
-impl Turn {
-    pub(crate) fn progress(&self, progress: f64, total: f64, message: &str) {
-        self.face.progress(&self.editor, self.key, progress, Some(total), Some(message));
-    }
-
-    pub(crate) fn attach(&self, block: Object) {
-        self.face.attach(self.key, block.finish());
-    }
-}
 
 /// Begins a tool, or continues it with the state that it kept before a reload.
 pub(crate) fn run(turn: &Turn, tool: &Tool, arguments: &Arguments, resumed: Option<&str>) -> Begun {

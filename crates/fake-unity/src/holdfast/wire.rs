@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use crate::json::{Object, quoted};
 use crate::odd;
 
+/// Version of the protocol.
+pub(crate) const PROTOCOL: u64 = 2;
 const MIB: usize = 1024 * 1024;
 /// Longest message of a peer that has not proven that it knows the token.
 pub(crate) const STRANGERS_MAX_BYTES: usize = MIB;
@@ -16,6 +18,8 @@ pub(crate) const STRANGERS_MAX_BYTES: usize = MIB;
 pub(crate) const GATEWAYS_MAX_BYTES: usize = 16 * MIB;
 /// Longest message that is sent to a client.
 pub(crate) const OUTGOING_MAX_BYTES: usize = 64 * MIB;
+/// Longest id of a call or a gateway, longest name, and longest endpoint and token for push messages, in bytes.
+pub(crate) const NAME_MAX_BYTES: usize = 256;
 /// Longest header.
 const HEADER_MAX_BYTES: usize = 4096;
 /// Longest request id.

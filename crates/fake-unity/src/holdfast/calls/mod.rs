@@ -1,5 +1,6 @@
 //! Handles calls from their admission to the answer. The answer to a call with an id is the outcome in the journal.
 
+mod call;
 mod stops;
 
 use std::sync::{Arc, Weak};
@@ -8,19 +9,20 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
+use self::call::Signal;
 use self::stops::leaves_the_queue;
-use super::catalogue::{self, Traits};
-use super::desk::{Desk, Inner};
+use super::desk::{Desk, HoldfastFace, Inner, Turn};
 use super::journal::{Answer, Status};
 use super::wire::{self, Refusal};
-use super::{HoldfastFace, legacy, tools};
+use super::{catalogue, legacy, tools};
 use crate::config::Misconduct;
 use crate::events::Event;
 use crate::json::{self, Object};
 use crate::model::Editor;
-use crate::spec::Tool;
 use crate::tools::Arguments;
 use crate::work::{Begun, Done, Fault};
+
+pub(crate) use self::call::{Call, Caller, Identity, Order, Phase};
 
 /// Maximum number of calls that wait or run, over all connections.
 const CALLS_MAX: usize = 512;
@@ -32,75 +34,6 @@ const WAITING_MAX_MIB: usize = 64;
 const PARALLEL_MAX: usize = 8;
 /// Shortest time between two progress reports of a call.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// The state of a call that has not ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// The call waits for its turn.
-    Waiting,
-    /// It is the turn of the call, which waits for its thread.
-    Scheduled,
-    /// The call's tool has begun.
-    Running,
-}
-
-/// Signals to a call that is scheduled or running. The channel closes when the call ends, for any reason.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Signal {
-    pub(crate) deadline: Option<Instant>,
-    /// The time limit from which the deadline was computed, in whole seconds, rounded up.
-    pub(crate) seconds: u64,
-    pub(crate) cancelled: bool,
-}
-
-/// The connection and the request that get the answer to a call.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    pub(crate) connection: u64,
-    /// Id of the request that is answered, as JSON.
-    pub(crate) request: String,
-}
-
-/// The key of a call in the journal. Calls that came as uLoop's methods have none.
-#[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    pub(crate) id: String,
-    pub(crate) gateway: String,
-    pub(crate) seq: u64,
-}
-
-/// A call that waits or runs.
-pub(crate) struct Call {
-    pub(crate) identity: Option<Identity>,
-    /// `None` for a call that was resumed after a reload.
-    pub(crate) caller: Option<Caller>,
-    pub(crate) tool: Tool,
-    traits: Traits,
-    arguments: Option<String>,
-    /// Size of the call's message, in bytes.
-    bytes: usize,
-    timeout: Option<Duration>,
-    wants_progress: bool,
-    /// The state that the tool saved before a reload; `None` for a new call.
-    resumed: Option<String>,
-    pub(crate) phase: Phase,
-    pub(crate) started: Option<Instant>,
-    signal: watch::Sender<Signal>,
-    progress: Option<(f64, Instant)>,
-    /// Content blocks, as JSON.
-    content: Vec<String>,
-}
-
-/// A call that asks for admission.
-pub(crate) struct Order {
-    pub(crate) identity: Option<Identity>,
-    pub(crate) caller: Caller,
-    pub(crate) tool: String,
-    pub(crate) arguments: Option<String>,
-    pub(crate) bytes: usize,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) progress: bool,
-}
 
 impl HoldfastFace {
     /// Checks a call, enters it into the journal and queues it, all under one lock. Returns why the call is refused, if it is.
@@ -242,7 +175,7 @@ impl HoldfastFace {
             Err(fault) => return Begun::fault(fault),
         };
         self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
-        let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
+        let turn = Turn { face: self.clone(), editor: editor.clone(), key };
         let begun = tools::run(&turn, &tool, &arguments, resumed.as_deref());
         // Sent after the call has begun: a listener may release a held call as soon as it gets this event.
         // A tool that refuses its arguments has done nothing.

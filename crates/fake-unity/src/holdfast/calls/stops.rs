@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{Call, Phase};
 use crate::events::Event;
-use crate::holdfast::HoldfastFace;
-use crate::holdfast::desk::{Desk, Inner};
+use crate::holdfast::desk::{Desk, HoldfastFace, Inner};
 use crate::holdfast::journal::{Answer, Status};
 use crate::holdfast::wire::Refusal;
 use crate::model::Editor;

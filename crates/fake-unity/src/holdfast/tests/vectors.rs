@@ -1,9 +1,8 @@
 //! Tests with the literal messages in `tests/vectors/holdfast/` that the editor writes or answers.
 
 use super::*;
-use crate::holdfast::HoldfastFace;
-use crate::holdfast::catalogue::{Own, Traits};
-use crate::holdfast::desk::{Fixed, Setup};
+use crate::holdfast::desk::{Fixed, HoldfastFace, Own, Setup};
+use crate::holdfast::package::Traits;
 use crate::json::Object;
 use crate::spec::text as text_param;
 use crate::spec::{Param, ToolSpec};
