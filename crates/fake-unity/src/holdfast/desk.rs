@@ -1,5 +1,5 @@
-//! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal. Also what works with
-//! it: the face, and the turn of a tool.
+//! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal. Also what
+//! works with it: the face, and the turn of a tool.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
