@@ -3,21 +3,10 @@
 use serde_json::{Value, json};
 
 use super::node::{self, Node, Spot};
-use super::{Stop, World, guid, kinds, stem};
+use super::{Found, Stop, World, guid, kinds, stem};
 
 /// Most objects of one name that a refusal lists (the package's own number).
 const SAME_MAX: usize = 10;
-
-/// What a name stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A GameObject, by its id.
-    Object(u64),
-    /// A component of a GameObject, by its place among the components.
-    Component(u64, usize),
-    /// An asset, by its path.
-    Asset(String),
-}
 
 impl World {
     /// Finds an asset, or an object or a component of what is open.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::node::{Component, Property, short};
+use super::node::{Component, Node, Property, short};
 
 /// A type: its full name, its base types without namespaces, and its properties as `name kind default`.
 struct Kind {
@@ -149,6 +149,12 @@ pub(crate) fn is_a(full: &str, name: &str) -> bool {
             Some(kind) => kind.bases.contains(&bare),
             None => ["MonoBehaviour", "Behaviour"].contains(&bare),
         }
+}
+
+impl Node {
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.components.iter().any(|one| is_a(&one.kind, kind))
+    }
 }
 
 /// A new component of one of these types; `None` if it is no such type.

@@ -89,10 +89,6 @@ impl Node {
     pub(crate) fn transform(&self) -> &[Property] {
         self.components.first().map(|one| one.properties.as_slice()).unwrap_or_default()
     }
-
-    pub(crate) fn has(&self, kind: &str) -> bool {
-        self.components.iter().any(|one| super::kinds::is_a(&one.kind, kind))
-    }
 }
 
 /// An object with its place in a tree.

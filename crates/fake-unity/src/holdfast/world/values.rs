@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::find::Found;
 use super::kinds;
 use super::node::{self, Component, Property};
-use super::{Stop, World};
+use super::{Found, Stop, World};
 use crate::holdfast::arguments::{near, plain};
 
 /// Most values that one call sets, and longest value in characters that a refusal shows (the package's own numbers).

@@ -9,17 +9,8 @@ mod tokens;
 
 use serde_json::{Value, json};
 
-use self::tokens::{Kind, Token};
+use self::tokens::{Issue, Kind, Token};
 use super::node::{Component, Property};
-
-/// An error of the compiler.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Issue {
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    /// Such as `error CS1002: ; expected`.
-    pub(crate) says: String,
-}
 
 /// A class of a script.
 #[derive(Debug, Clone, PartialEq)]

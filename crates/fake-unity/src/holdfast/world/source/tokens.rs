@@ -1,6 +1,13 @@
 //! Splits C# into words, numbers, texts and signs.
 
-use super::Issue;
+/// An error of the compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Issue {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    /// Such as `error CS1002: ; expected`.
+    pub(crate) says: String,
+}
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Told, bounded, done, paths};
-use crate::holdfast::world::find::Found;
+use super::paths;
+use super::told::{Told, bounded, done};
 use crate::holdfast::world::node::short;
-use crate::holdfast::world::{Stop, World, kinds, stem};
+use crate::holdfast::world::{Found, Stop, World, kinds, stem};
 use crate::tools::Arguments;
 
 /// Most assets that one call finds (the package's own number).

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Told, done, step};
-use crate::holdfast::world::find::Found;
+use super::told::{Told, done, step};
 use crate::holdfast::world::node::{Component, Node, short};
-use crate::holdfast::world::{Facts, Stop, World, kinds};
+use crate::holdfast::world::{Facts, Found, Stop, World, kinds};
 use crate::tools::Arguments;
 
 /// Most names that a refusal lists (the package's own number).

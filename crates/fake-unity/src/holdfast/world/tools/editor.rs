@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::told::{Told, at_least_zero, bounded};
 use super::words::{Filter, Match};
-use super::{Told, at_least_zero, bounded, objects, scenes};
+use super::{objects, scenes};
+use crate::holdfast::world::state::UNSAVED_PREFAB;
 use crate::holdfast::world::{Facts, Stop, World};
 use crate::limits::PACKAGES_MAX;
 use crate::project::UNITY_VERSION;
@@ -233,7 +235,7 @@ pub(crate) fn asked_tests(world: &mut World, facts: &Facts, given: &Arguments) -
         return Stop::no("The scripts do not compile, so the tests would be old ones; fix them first");
     }
     if world.has_dirty_prefab() {
-        return Stop::no(super::UNSAVED_PREFAB);
+        return Stop::no(UNSAVED_PREFAB);
     }
     if world.open.scenes.iter().any(|scene| scene.dirty) {
         if !given.flag("SaveScenes") {

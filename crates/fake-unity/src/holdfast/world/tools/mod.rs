@@ -10,22 +10,17 @@ mod reads;
 mod scenes;
 mod scripts;
 mod search;
+mod told;
 mod words;
 
 use serde_json::{Value, json};
 
-use super::find::Found;
+use self::told::merged;
 use super::{Answer, Facts, Stop, World};
 use crate::tools::Arguments;
 use crate::work::Fault;
 
 pub(crate) use self::editor::{asked_tests, change_packages, package, summary};
-
-/// Why tools do not leave an open prefab.
-pub(super) const UNSAVED_PREFAB: &str = "A prefab with unsaved changes is open, and Unity would ask about it; call prefabs with Save, or with Close and Discard";
-
-/// The result of a tool, or why it does nothing.
-type Told = Result<Value, Stop>;
 
 /// Runs a tool of the package that works with the world alone. `None` if the world has no such tool.
 pub(crate) fn run(world: &mut World, facts: &Facts, tool: &str, given: &Arguments) -> Option<Answer> {
@@ -121,44 +116,4 @@ fn refused(world: &World, tool: &str, message: String) -> Value {
         _ => json!({"Object": null}),
     };
     merged(base, more)
-}
-
-fn merged(mut base: Value, more: Value) -> Value {
-    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
-        base.extend(more);
-    }
-    base
-}
-
-/// The result of a tool that changed an object.
-fn done(world: &World, message: String, object: Option<&Found>) -> Value {
-    json!({"Success": true, "Message": message, "Object": object.map(|one| world.info(one))})
-}
-
-/// Changes what is open, as one step of undo. The change returns the object, and what is told about it.
-fn step(
-    world: &mut World,
-    facts: &Facts,
-    name: &str,
-    change: impl FnOnce(&mut World) -> Result<(Option<u64>, String), Stop>,
-) -> Told {
-    let (object, mut message) = world.change(name, change)?;
-    if facts.playing {
-        message.push_str(". The game runs: what changed in the scene is lost when it stops");
-    }
-    Ok(done(world, message, object.map(Found::Object).as_ref()))
-}
-
-/// Returns a whole number of at least `least` and at most `most`.
-fn bounded(given: &Arguments, name: &str, least: usize, most: usize) -> Result<usize, Stop> {
-    let number = given.whole(name).and_then(|number| usize::try_from(number).ok());
-    number
-        .filter(|number| (least..=most).contains(number))
-        .map_or_else(|| Stop::wrong(format!("{name} must be {least} to {most}")), Ok)
-}
-
-/// Returns a whole number that is not negative.
-fn at_least_zero(given: &Arguments, name: &str) -> Result<usize, Stop> {
-    let number = given.whole(name).and_then(|number| usize::try_from(number).ok());
-    number.map_or_else(|| Stop::wrong(format!("{name} must not be below 0")), Ok)
 }

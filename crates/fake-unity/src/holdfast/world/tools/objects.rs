@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Told, step};
+use super::told::{Told, step};
 use crate::holdfast::world::node::{self, Node};
 use crate::holdfast::world::transform::{self, Pose, Three};
 use crate::holdfast::world::{Facts, Stop, World, kinds};

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::{Told, UNSAVED_PREFAB, objects, paths, step};
+use super::told::{Told, step};
+use super::{objects, paths};
 use crate::holdfast::world::node::{self, Node};
+use crate::holdfast::world::state::UNSAVED_PREFAB;
 use crate::holdfast::world::{Facts, Stage, Stop, World, instances, stem};
 use crate::tools::Arguments;
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::objects;
+use super::told::{Told, at_least_zero};
 use super::words::{Filter, Match};
-use super::{Told, at_least_zero, objects};
 use crate::holdfast::world::console::{Entry, counted};
-use crate::holdfast::world::find::Found;
 use crate::holdfast::world::node::{self, Component, Node, Spot};
-use crate::holdfast::world::{Facts, Scene, Stop, World, kinds, stem};
+use crate::holdfast::world::{Facts, Found, Scene, Stop, World, kinds, stem};
 use crate::tools::Arguments;
 
 /// Most selected objects, and most names of children (the package's own numbers).

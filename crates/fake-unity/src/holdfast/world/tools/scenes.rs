@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Told, UNSAVED_PREFAB, merged, paths};
+use super::paths;
+use super::told::{Told, merged};
+use crate::holdfast::world::state::UNSAVED_PREFAB;
 use crate::holdfast::world::{Facts, Scene, Stop, World};
 use crate::limits::OPEN_SCENES_MAX;
 use crate::tools::Arguments;

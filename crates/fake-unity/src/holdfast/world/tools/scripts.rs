@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Told, paths};
+use super::paths;
+use super::told::Told;
 use crate::holdfast::world::{Stop, World};
 use crate::tools::Arguments;
 

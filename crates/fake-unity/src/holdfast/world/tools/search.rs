@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::told::{Told, at_least_zero};
 use super::words::{Filter, Match};
-use super::{Told, assets, at_least_zero, editor};
-use crate::holdfast::world::find::Found;
+use super::{assets, editor};
 use crate::holdfast::world::node::{self, short};
-use crate::holdfast::world::{Stop, World, stem};
+use crate::holdfast::world::{Found, Stop, World, stem};
 use crate::tools::Arguments;
 
 /// The providers: their ids, names, filters and priorities.
