@@ -81,12 +81,3 @@ const ALONE: [Alone; 8] = [
     ("http_request", http::request, 1_000, 4096),
     ("session", session::session, 300, 4096),
 ];
-
-/// Separates the fields of an input that has several. JSON does not permit this byte anywhere, and a text editor shows it.
-pub const SEPARATOR: u8 = 0x1e;
-
-/// Splits an input into its fields. Missing fields are empty.
-fn fields<const N: usize>(input: &[u8]) -> [&[u8]; N] {
-    let mut all = input.splitn(N, |byte| *byte == SEPARATOR);
-    std::array::from_fn(|_| all.next().unwrap_or_default())
-}

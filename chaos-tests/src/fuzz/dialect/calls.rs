@@ -13,9 +13,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::recorded::TASKS;
-use super::super::{SEPARATOR, fields};
 use super::files::LIST_METHODS;
-use super::{NUMBER, Sides, call_id, json, some};
+use super::sides::{NUMBER, SEPARATOR, Sides, call_id, fields, json, some};
 
 /// Reads a JSON object that may be part of a message: nested one level less than a message may be. Returns `None` for
 /// anything else.

@@ -11,8 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::recorded::PUSH_TOKEN;
-use super::super::{SEPARATOR, fields};
-use super::{Sides, check_words, json, raw, says, some};
+use super::sides::{SEPARATOR, Sides, check_words, fields, json, raw, says, some};
 
 /// More list methods than a package has.
 pub(super) const LIST_METHODS: usize = 4;

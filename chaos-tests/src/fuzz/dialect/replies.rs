@@ -10,8 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::recorded::reply_to;
-use super::super::{SEPARATOR, fields};
-use super::{NUMBER, Sides, call_id, check_loggable, check_words, json, raw, says, some};
+use super::sides::{NUMBER, SEPARATOR, Sides, call_id, check_loggable, check_words, fields, json, raw, says, some};
 
 /// The calls that a response may be an answer to. The first one is sent without its arguments.
 const ANSWERED: [Task; 5] = [Task::Echo, Task::Echo, Task::Look, Task::Compile, Task::Fail];
