@@ -4,23 +4,13 @@ use holdfast::fsm::bridge::{State, Timer};
 
 use super::journal::Status;
 use super::line::{Frame, Line, Message, Task};
+use super::records::Harm;
 use super::seam::name;
 use super::setting::{Broken, Kind, Setting};
 use super::world::{Bridge, Editor, Stage, World};
 
 /// The largest number of questions for outcomes that may be open at once: enough to ask again while the first is unanswered.
 const QUESTIONS_MAX: usize = 2;
-
-/// What happens to the records of a hub when it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Harm {
-    /// Nothing.
-    None,
-    /// The line with this number cannot be read any more.
-    Line(u8),
-    /// They are gone.
-    Lost,
-}
 
 /// Who comes after a hub that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

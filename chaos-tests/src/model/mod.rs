@@ -19,6 +19,7 @@ pub mod journal;
 pub mod line;
 pub mod port;
 pub mod promises;
+pub mod records;
 pub mod routing;
 pub mod seam;
 pub mod setting;

@@ -8,12 +8,12 @@ use stateright::{Model, Property};
 
 use super::action::{self, Action};
 use super::bridge;
-use super::hub::Records;
 use super::journal::Journal;
+use super::records::{Records, Word};
 use super::seam::Seam;
 use super::setting::{Kind, MAX_CALLS, Setting};
 use super::step::step;
-use super::world::{Bridge, Editor, Ghost, Stage, Word, World, Wrong};
+use super::world::{Bridge, Editor, Ghost, Stage, World, Wrong};
 
 /// At most one connection is open at a time.
 pub const ONE_CONNECTION: &str = "never two live connections";

@@ -9,9 +9,9 @@ use holdfast::protocol::dialect::{Activity, LeaveReason, Met, Refusal};
 
 use super::action::{Action, cost};
 use super::bridge;
-use super::hub::Records;
 use super::journal::{Sending, Status};
 use super::line::{Frame, Line, Message, Task};
+use super::records::Records;
 use super::seam::{self, said};
 use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 use super::world::{Bridge, Editor, News, Stage, World, Wrong};

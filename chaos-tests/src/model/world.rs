@@ -9,9 +9,9 @@ use holdfast::fsm::bridge::{Event, Timer};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 
-use super::hub::Records;
 use super::journal::Journal;
 use super::line::Line;
+use super::records::{Records, Word};
 use super::seam::{Said, Seam};
 use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 
@@ -105,40 +105,6 @@ pub enum Wrong {
     /// The outcome of a call was told as unknown after a hub had the answer and gave it out, a hub's late result is gone, or a call that
     /// was told to be running is not known to the next owner of its record.
     Forgotten = 64,
-}
-
-/// How a call ended, in as much detail as the promises need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Word {
-    /// The editor answered the call.
-    Answered,
-    /// The editor answered with an error; the call may or may not have run.
-    Refused,
-    /// The call did not run.
-    NotExecuted,
-    /// The call may have run.
-    MayHaveRun,
-    /// The call is still running.
-    Runs,
-    /// The client cancelled the call.
-    Cancelled,
-    /// Its hub and its session were killed, and a later gateway tells the client of it and gives its result by the call's id.
-    Left,
-    /// Its hub and its session were killed, and nobody tells of it: nothing of it was sent.
-    Gone,
-}
-
-impl From<Verdict> for Word {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Ok => Self::Answered,
-            Verdict::ToolError => Self::Refused,
-            Verdict::NotExecuted(_) => Self::NotExecuted,
-            Verdict::OutcomeUnknown(_) => Self::MayHaveRun,
-            Verdict::StillRunning => Self::Runs,
-            Verdict::Cancelled => Self::Cancelled,
-        }
-    }
 }
 
 /// Facts that the promises need and that no part of the gateway knows.
@@ -406,5 +372,42 @@ impl fmt::Display for World {
             write!(f, " {}{}", line.epoch(), if line.hung_up { "(left)" } else { "" })?;
         }
         write!(f, "; {}", self.ledger.describe())
+    }
+}
+
+impl World {
+    /// An answer goes out to the client. It is recorded first, and is on its way then.
+    pub(super) fn hands_out(&mut self, call: u8, word: Word, broken: Broken) {
+        if broken != Broken::AnswersUnrecorded {
+            self.records(|records| records.answered(call, word));
+        }
+        if matches!(word, Word::Answered | Word::Refused) {
+            self.ghost.handed |= 1 << call;
+        }
+        self.on_the_way.push((call, word));
+    }
+
+    /// Changes the records, if there are any.
+    pub(super) fn records(&mut self, change: impl FnOnce(&mut Records)) {
+        if let Some(records) = &mut self.records {
+            change(records);
+        }
+    }
+
+    /// Whether the session must bring this call to the hub.
+    pub fn is_away(&self, call: u8) -> bool {
+        self.away & (1 << call) != 0
+    }
+
+    /// The session cancels a call that the hub does not have, or has answered already. Returns whether it is such a call.
+    pub(super) fn forgoes(&mut self, call: u8) -> bool {
+        let answered = self.on_the_way.iter().any(|(of, _)| *of == call);
+        let own = self.is_away(call) || answered;
+        if own {
+            self.away &= !(1 << call);
+            self.on_the_way.retain(|(of, _)| *of != call);
+            self.ghost.words[usize::from(call)].get_or_insert(Word::Cancelled);
+        }
+        own
     }
 }
