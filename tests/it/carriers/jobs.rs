@@ -65,9 +65,9 @@ async fn stage() -> Stage {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_is_asked_for_until_it_has_ended_and_what_is_quick_is_answered_at_once() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     let id = it.client.call("quick", json!({"key": "q"})).await;
-    assert_eq!(it.client.text(&id).await, ("\"at once\"".to_owned(), false));
+    assert_eq!(it.client.text(&id).await, ("at once".to_owned(), false));
     assert_eq!((editor.runs("q"), editor.asked("/job")), (1, 0));
 
     let began = Instant::now();
@@ -92,7 +92,7 @@ async fn a_job_is_asked_for_until_it_has_ended_and_what_is_quick_is_answered_at_
 
 #[tokio::test(start_paused = true)]
 async fn jobs_beside_each_other_are_asked_for_in_turn() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.hold(true);
     let first = it.client.call("work", json!({"key": "a"})).await;
     let second = it.client.call("work", json!({"key": "b"})).await;
@@ -112,7 +112,7 @@ async fn jobs_beside_each_other_are_asked_for_in_turn() {
 #[tokio::test(start_paused = true)]
 async fn a_submission_that_is_lost_is_an_unknown_outcome_and_never_repeated() {
     for (what, ran) in [(Loses::Request, 0), (Loses::Response, 1)] {
-        let Stage { mut it, editor, .. } = stage().await;
+        let Stage { mut it, editor, _folder } = stage().await;
         editor.lose("/call", what);
         let id = it.client.call("work", json!({"key": "k"})).await;
         let (text, error) = it.client.text(&id).await;
@@ -128,7 +128,7 @@ async fn a_submission_that_is_lost_is_an_unknown_outcome_and_never_repeated() {
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_lost_is_asked_again_and_the_job_has_its_answer() {
     for what in [Loses::Request, Loses::Response] {
-        let Stage { mut it, editor, .. } = stage().await;
+        let Stage { mut it, editor, _folder } = stage().await;
         editor.lose("/job", what);
         let began = Instant::now();
         let id = it.client.call("work", json!({"key": "k"})).await;
@@ -142,7 +142,7 @@ async fn a_question_that_is_lost_is_asked_again_and_the_job_has_its_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_survives_a_reload_is_asked_for_on_the_next_connection() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.hold(true);
     let id = it.client.call("work", json!({"key": "k"})).await;
     until("it runs", || editor.runs("k") == 1).await;
@@ -162,7 +162,7 @@ async fn a_job_that_survives_a_reload_is_asked_for_on_the_next_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_a_reload_takes_with_it_is_an_unknown_outcome() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.hold(true);
     let id = it.client.call("work", json!({"key": "k"})).await;
     until("it runs", || editor.runs("k") == 1).await;
@@ -179,7 +179,7 @@ async fn a_job_that_a_reload_takes_with_it_is_an_unknown_outcome() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_the_editor_forgets_between_two_questions_is_an_unknown_outcome_and_gives_its_place_free() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.hold(true);
     let ids = [it.client.call("work", json!({"key": "a"})).await, it.client.call("work", json!({"key": "b"})).await];
     until("both run", || editor.runs("a") + editor.runs("b") == 2).await;
@@ -201,7 +201,7 @@ async fn a_job_that_the_editor_forgets_between_two_questions_is_an_unknown_outco
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_outlasts_its_clients_patience_goes_on_and_its_result_can_be_fetched() {
-    let Stage { mut it, editor, .. } = stage_with(Some(Duration::from_secs(10))).await;
+    let Stage { mut it, editor, _folder } = stage_with(Some(Duration::from_secs(10))).await;
     editor.hold(true);
     let id = it.client.call("work", json!({"key": "k"})).await;
     let (text, error) = it.client.text(&id).await;
@@ -213,7 +213,7 @@ async fn a_job_that_outlasts_its_clients_patience_goes_on_and_its_result_can_be_
     sleep(Duration::from_secs(20)).await;
     editor.hold(false);
     sleep(Duration::from_secs(20)).await;
-    let id = it.client.call("holdfast_result", json!({"call": call.to_string()})).await;
+    let id = it.client.call("holdfast_result", json!({"call_id": call.to_string()})).await;
     let (text, error) = it.client.text(&id).await;
     assert!(!error && text.contains("\"ran\":\"k\""), "{text}");
     assert_eq!(editor.runs("k"), 1);
@@ -222,7 +222,7 @@ async fn a_job_that_outlasts_its_clients_patience_goes_on_and_its_result_can_be_
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_cancelled_before_it_begins_never_runs() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.queue(true);
     let id = it.client.call("work", json!({"key": "k"})).await;
     until("it is asked for", || editor.asked("/job") > 0).await;
@@ -240,7 +240,7 @@ async fn a_job_that_is_cancelled_before_it_begins_never_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_cancelled_while_it_is_submitted_is_cancelled_at_the_editor_too() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.queue(true);
     let id = it.client.call("work", json!({"key": "k"})).await;
     until("it is sent", || editor.asked("/call") == 1).await;
@@ -254,7 +254,7 @@ async fn one_that_is_cancelled_while_it_is_submitted_is_cancelled_at_the_editor_
 
 #[tokio::test(start_paused = true)]
 async fn a_token_that_has_changed_is_read_again_once() {
-    let Stage { mut it, editor, .. } = stage().await;
+    let Stage { mut it, editor, _folder } = stage().await;
     editor.new_token("second");
     let id = it.client.call("work", json!({"key": "k"})).await;
     let (text, error) = it.client.text(&id).await;
