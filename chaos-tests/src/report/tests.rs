@@ -3,6 +3,7 @@ use std::time::Duration;
 use holdfast_timeline::{Call, Phase, Timeline, Verdict};
 
 use super::*;
+use crate::record::Record;
 
 fn record(name: &str, passed: bool) -> Record {
     let mut timeline = Timeline::new(["client", "Unity"]);

@@ -10,6 +10,7 @@ use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use holdfast_fake_unity::{Call, Task};
 use holdfast_mcp_client::line;
 use holdfast_mcp_client::wire::Recording;
+use holdfast_testkit::checker::SLACK;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Notify, watch};
@@ -17,7 +18,7 @@ use tokio::time::sleep;
 
 use super::net::now;
 use super::plan::{Act, Break, Plan};
-use super::{Phase, SLACK, other_project, project};
+use super::stage::{Phase, other_project, project};
 use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 
 /// The longest wait for the editor after the faults have ended, for the gateway's `roots/list`, and for the answers that end

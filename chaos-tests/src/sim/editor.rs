@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::net::{FreePorts, SimNet, Wire, now};
 use super::plan::{Act, Break, Plan, Step, Stranger};
 use super::saboteur::Saboteur;
-use super::{PORT, PORTS_EACH, Phase};
+use super::stage::{PORT, PORTS_EACH, Phase};
 use crate::history::{Begun, Event, Recorder};
 
 /// How often calls of the tool `hold` are released after the faults have ended.

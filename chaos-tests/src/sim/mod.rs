@@ -11,6 +11,7 @@ pub mod report;
 pub mod saboteur;
 mod several;
 pub mod shrink;
+mod stage;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use holdfast::platform::host::Liveness;
 use holdfast::protocol::dialect;
 use holdfast::protocol::ids::LinkId;
 use holdfast::transport::run::{self, Pumps};
-use holdfast_testkit::checker::{PIPE, SLACK};
+use holdfast_testkit::checker::PIPE;
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::{mpsc, watch};
 
@@ -33,52 +34,18 @@ use self::editor::Editor;
 use self::net::{SimNet, Wire};
 use self::plan::{Break, Plan};
 use self::saboteur::Saboteur;
+use self::stage::{PORT, SAMPLE_EVERY, project};
 use crate::history::{Event, History, Recorder, Sizes};
 
-/// The first port of the first editor.
-const PORT: u16 = 8701;
-/// With several editors: the number of ports that lead to each. Some packages use a later port when they start.
-const PORTS_EACH: u16 = 100;
+pub use self::stage::Phase;
+pub(crate) use self::stage::folder;
+
 /// Capacity in bytes of the pipe that stands for one without a bound (`Break::EndlessInput`).
 const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
 /// Longest virtual time of a run.
 const LONGEST: Duration = Duration::from_secs(400);
 /// Length of one step of the simulated network. Timers are exact to one step; longer steps make a run cheaper.
 const TICK: Duration = Duration::from_millis(2);
-/// How often the sizes of queues are measured, in virtual time.
-const SAMPLE_EVERY: Duration = Duration::from_millis(100);
-
-/// How far a run has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Faults may happen.
-    Running,
-    /// All faults have ended.
-    Healed,
-    /// The gateway has ended.
-    Finish,
-    /// The editor has counted how often each call ran.
-    Counted,
-}
-
-/// The project's folder. It exists on the real disk with two empty folders; its files are on the simulated machine.
-fn project() -> PathBuf {
-    folder("holdfast-simulated-project")
-}
-
-/// A project that no editor has open.
-fn other_project() -> PathBuf {
-    folder("holdfast-simulated-other-project")
-}
-
-pub(crate) fn folder(name: &str) -> PathBuf {
-    let project = std::env::temp_dir().join(name);
-    for folder in ["Assets", "ProjectSettings"] {
-        // If this fails, the gateway finds no project, and the run reports that.
-        let _ = std::fs::create_dir_all(project.join(folder));
-    }
-    holdfast::config::canonical(&project).unwrap_or(project)
-}
 
 /// Runs a plan on a separate thread, and returns its history.
 pub fn run(plan: &Plan) -> History {

@@ -20,8 +20,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use turmoil::net::{TcpListener, TcpStream};
 
-use super::PORTS_EACH;
 use super::plan::Break;
+use super::stage::PORTS_EACH;
 use crate::history::{Event, Recorder};
 
 /// Largest number of frames of an ended connection that are kept for a replay.

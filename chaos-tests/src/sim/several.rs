@@ -21,7 +21,7 @@ use super::editor::Editor;
 use super::net::{SimNet, Wire};
 use super::plan::Plan;
 use super::saboteur::Saboteur;
-use super::{PORT, PORTS_EACH, Phase, SAMPLE_EVERY, folder, project};
+use super::stage::{PORT, PORTS_EACH, Phase, SAMPLE_EVERY, folder, project};
 use crate::history::{Event, Part, Recorder, Sizes};
 
 /// The machines of the editors.
