@@ -62,10 +62,11 @@ impl GatewayTools {
                 self.answer(asked, told);
             }
             Ok(GatewayCall::Result { call }) => self.result(asked, call),
-            // Only the session knows all editors, so it answers this call itself.
-            Ok(GatewayCall::Editors) => {
+            // Only the session knows all editors, so it answers these calls itself.
+            Ok(GatewayCall::Editors | GatewayCall::Find { .. } | GatewayCall::Call { .. }) => {
+                let name = tool.name();
                 let text =
-                    "holdfast_editors: not executed: it names no editor. Call it again without `holdfast_editor`.";
+                    format!("{name}: not executed: it names no editor. Call it again without `holdfast_editor`.");
                 self.answer(asked, ToolResult::error(text));
             }
             Ok(GatewayCall::WaitReady { timeout }) => {
@@ -94,6 +95,13 @@ impl GatewayTools {
         let LinkStatus { picture: link, survey, package, source, held, running, busy_with, busy_for } = told;
         let survey = survey.as_deref();
         let visible = self.link.visible(self.client.id);
+        // What the session of another process lists, that process knows.
+        let not_listed = match self.client.speaks_port {
+            true => 0,
+            false => {
+                self.client.listed(&visible.catalogue, self.client.handshake().profile.client.tools_max).rest().len()
+            }
+        };
         Status {
             summary: summary(&link, survey, held, still.as_ref()),
             next: self.next(&link, survey, still.as_ref()),
@@ -104,6 +112,7 @@ impl GatewayTools {
             candidates: survey.map(candidates).unwrap_or_default(),
             tools: view::Tools {
                 count: visible.catalogue.entries().len(),
+                not_listed,
                 from: source_label(source).to_owned(),
                 hidden: of_hidden(&[(None, visible)]),
             },
@@ -202,9 +211,8 @@ impl GatewayTools {
 
     fn problems(&self, link: &LinkPicture, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-        let catalogue = self.link.visible(self.client.id).catalogue;
         // A choice of several editors is no problem.
-        let is_union = !catalogue.editors().is_empty();
+        let is_union = !self.link.visible(self.client.id).catalogue.editors().is_empty();
         // A cause that only the user can remove is a problem, if the project's files have no other problem.
         let cause = link.availability.cause().filter(|cause| of_project.is_empty() && cause.needs_the_user());
         let named = cause.filter(|_| !is_union);
@@ -212,9 +220,6 @@ impl GatewayTools {
             let explained = survey.and_then(|survey| survey.explains(cause));
             explained.unwrap_or_else(|| format!("Unity cannot be reached: {}.", user_text::cause(cause)))
         });
-        let client = self.client.handshake().profile.client;
-        // A union keeps within the limit by itself.
-        let too_many = user_text::too_many_tools(&client, catalogue.listed()).filter(|_| !is_union);
         self.client
             .config
             .complaints
@@ -225,7 +230,6 @@ impl GatewayTools {
             .chain(self.client.handshake().other_roots.iter().map(|root| user_text::other_root(root)))
             .chain(self.env.health.problems())
             .chain(self.links.standings().iter().flat_map(|standings| standings.problems.clone()))
-            .chain(too_many)
             .collect()
     }
 

@@ -208,7 +208,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     );
     if let Some(most) = traits.tools_max {
         done.push(format!(
-            "A list of more than {most} tools is told in the log, in holdfast_status and by `holdfast doctor`."
+            "At most {most} tools are listed; the others are found by holdfast_tools, and can be called."
         ));
     }
     if let Some(most) = traits.result_text_max {

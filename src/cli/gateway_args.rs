@@ -18,7 +18,7 @@ use crate::limits::PATIENCE_MAX;
 use crate::platform::filesystem::foreign_owner;
 use crate::platform::host::{RealHost, System};
 use crate::protocol::dialect::{self, Companion, Dialects};
-use crate::protocol::policy::{BadPattern, Pattern, Policy};
+use crate::protocol::policy::{BadPattern, Pattern, Policy, Toolset};
 use crate::protocol::text::clean;
 use crate::telemetry::logs::{Format, Verbosity};
 
@@ -135,6 +135,20 @@ pub struct SharedArgs {
         help_heading = RULES
     )]
     pub hide_denied: bool,
+    /// List these of the editor's tools at first
+    ///
+    /// Of a package with more than some 35 tools only a part is listed; the others can be called, and holdfast_tools finds them. Takes
+    /// all, groups (Scenes), and rules as for --allow; several with commas between them. In place of the file's list.
+    #[arg(
+        long,
+        value_name = "TOOLSET",
+        env = "HOLDFAST_TOOLSETS",
+        value_delimiter = ',',
+        value_parser = toolset,
+        hide_short_help = true,
+        help_heading = RULES
+    )]
+    pub toolsets: Vec<Toolset>,
     /// Record each call in this file
     ///
     /// A line is added before each call is sent and when it has ended. A call that cannot be recorded is not sent.
@@ -417,8 +431,10 @@ impl EditorArgs {
         });
         let of_level =
             file.gateway.metrics.and_then(|metrics| metrics.complaint(&format!("`metrics` of [gateway] in {path}")));
+        let named = &self.shared.toolsets;
         let config = Config {
             policy,
+            toolsets: if named.is_empty() { file.gateway.toolsets } else { named.clone() },
             audit: audit.or(file.audit),
             metrics: file.gateway.metrics.and_then(|metrics| metrics.address),
             metrics_records: file.gateway.metrics_records,
@@ -513,6 +529,11 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
 /// Parses one rule of a flag or a variable.
 pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
+}
+
+/// Parses one toolset of a flag or a variable.
+fn toolset(text: &str) -> Result<Toolset, BadPattern> {
+    Toolset::parse(text.trim())
 }
 
 /// Parses a number of seconds of a flag.

@@ -18,9 +18,9 @@ use crate::core::user_text;
 use crate::fsm::registry::Source;
 use crate::link::{Published, Visible};
 use crate::protocol::mcp::clients::{a_name_of, client_of, labelled};
-use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::mcp::{Audience, Catalogue, ClientProfile, ClientTraits, GatewayTool, ProtocolVersion, Terms};
 use crate::protocol::policy::idle::Idle;
-use crate::protocol::text::{clean, nearest};
+use crate::protocol::text::{clean, first_sentence, nearest};
 use crate::survey::Survey;
 
 #[derive(Debug, Clone, Args)]
@@ -110,6 +110,8 @@ struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
     visible: Visible,
+    /// What the client lists of them at first.
+    listed: Arc<Catalogue>,
     /// The listed tools that the policy refuses: the name that clients see, and why.
     refused: Vec<(String, String)>,
     /// The rules that match none of the editor's tools. `None`: there are no rules, or no list to compare them with.
@@ -139,6 +141,9 @@ impl Seen {
                 .map(|grounds| grounds.rule.unwrap_or(grounds.says))
         };
         let visible = link.tools.visible_to(parts.client.id, name);
+        let Config { toolsets, .. } = &*parts.client.config;
+        let tools_max = client.and_then(|client| client.tools_max);
+        let listed = visible.catalogue.listed(&Terms { tools_max, toolsets, found: &[] });
         let entries = visible.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
         let idle = link.tools.idle_rules(parts.client.id, name);
@@ -148,7 +153,7 @@ impl Seen {
         let hopeless = availability.cause().filter(|cause| cause.needs_the_user());
         let helps = hopeless.map(|cause| user_text::next(cause, &person, wanted.project()));
         let has_rules = of_project || parts.env.config.policy.has_rules();
-        Self { published, visible, survey, refused, idle, has_rules, why_not_live, helps, client }
+        Self { published, visible, listed, survey, refused, idle, has_rules, why_not_live, helps, client }
     }
 
     /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.
@@ -188,6 +193,7 @@ impl Seen {
             "project": survey.and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
             "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
+            "not_listed_at_first": self.listed.rest(),
             "refused": of_pairs(&self.refused),
             "hidden": of_pairs(&self.visible.hidden),
             "rules_without_tools": self.idle.as_ref().map(|idle| {
@@ -206,7 +212,7 @@ impl Seen {
     fn print(&self, dropped: bool) {
         let entries = self.visible.catalogue.entries();
         let why = self.why_not_live.unwrap_or_default().replace('_', " ");
-        let (own, theirs) = (GatewayTool::ALL.len(), entries.len());
+        let (own, theirs) = (self.listed.own().count(), entries.len());
         let all = own + theirs;
         output::hung(
             "",
@@ -229,7 +235,7 @@ impl Seen {
                 }
             },
         );
-        let ours = GatewayTool::ALL.map(GatewayTool::definition);
+        let ours: Vec<_> = self.listed.own().map(GatewayTool::definition).collect();
         let rows = ours.iter().map(|tool| (tool.name, &*tool.description));
         let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
         let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
@@ -243,6 +249,12 @@ impl Seen {
             } else {
                 output::hung(&format!("  {name:width$}  "), &description);
             }
+        }
+        if let rest @ [_, ..] = self.listed.rest() {
+            let says =
+                "not listed at first; they can be called, and holdfast_tools finds them (--toolsets lists more):";
+            output::hung("", &format!("{} {says}", rest.len()));
+            output::hung("  ", &rest.join(", "));
         }
         if !self.refused.is_empty() {
             output::line(&format!("{} refused by policy:", self.refused.len()));
@@ -277,9 +289,6 @@ impl Seen {
             if catalogue.changed_for(&client).is_empty() {
                 output::line(&format!("{}: no tool is changed for it.", client.title));
             }
-            if let Some(problem) = user_text::too_many_tools(&client, catalogue.listed()) {
-                output::line(&problem);
-            }
         }
         for (what, tools) in self.changed() {
             if tools.is_empty() {
@@ -300,11 +309,4 @@ impl Seen {
 
 fn of_pairs(tools: &[(String, String)]) -> Value {
     tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect()
-}
-
-/// Returns the first sentence, on one line, so that the list can be skimmed.
-fn first_sentence(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let end = line.find(". ").map_or(line.len(), |dot| dot + 1);
-    clean(line.get(..end).unwrap_or(line))
 }

@@ -16,12 +16,13 @@ use crate::core::meant::Meant;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::session::Kind;
+use crate::limits::TOOLS_FOUND_MAX;
 use crate::limits::hub::HUB_QUESTIONS_OPEN_MAX;
 use crate::platform::local_socket::HangUp;
 use crate::protocol::hub::{self, OpenRequest};
 use crate::protocol::ids::{CallId, LinkId, RequestKey, SessionId};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp::{ClientInfo, ClientProfile, Offered, ProtocolVersion};
+use crate::protocol::mcp::{Catalogue, ClientInfo, ClientProfile, Offered, ProtocolVersion, Terms};
 use crate::runtime::enter;
 use crate::runtime::messages::session::Message;
 use crate::runtime::outbox::Outbox;
@@ -47,6 +48,8 @@ pub struct Handshake {
     pub other_roots: Arc<[String]>,
     /// Whether the client's first tool list is answered.
     pub first_list_served: bool,
+    /// The names of the tools that the client found by words, the newest first. They are listed too.
+    pub found: Arc<[String]>,
     /// The resources of the last list that the client got, or of the last change that it was told of; `None` if it never asked.
     pub resources_told: Option<Arc<[Offered]>>,
 }
@@ -99,6 +102,15 @@ impl Origins {
     }
 }
 
+/// What was listed last, and what it was made of.
+#[derive(Debug)]
+struct Listed {
+    of: Arc<Catalogue>,
+    tools_max: Option<usize>,
+    found: Arc<[String]>,
+    catalogue: Arc<Catalogue>,
+}
+
 /// The client of one session; see the module's documentation.
 #[derive(Debug)]
 pub struct Client {
@@ -118,6 +130,7 @@ pub struct Client {
     /// Bytes of arguments of the calls that wait until their link is known.
     pub unrouted_bytes: AtomicUsize,
     handshake: Mutex<Handshake>,
+    listed: Mutex<Option<Listed>>,
     roots_requests: AtomicU64,
     meant: Mutex<Meant>,
     /// Whether the outcome of requests that an earlier gateway had cannot be known, because its records are lost.
@@ -179,8 +192,10 @@ impl Client {
                 roots: false,
                 other_roots: Arc::default(),
                 first_list_served: false,
+                found: Arc::default(),
                 resources_told: None,
             }),
+            listed: Mutex::default(),
             roots_requests: AtomicU64::new(0),
             meant: Mutex::new(meant),
             config,
@@ -281,9 +296,40 @@ impl Client {
             known.roots = roots;
             known.other_roots = Arc::default();
             known.first_list_served = false;
+            known.found = Arc::default();
             known.resources_told = None;
         });
         kind
+    }
+
+    /// Returns what of these tools the client lists. `tools_max`: how many it shows, if known.
+    pub fn listed(&self, of: &Arc<Catalogue>, tools_max: Option<usize>) -> Arc<Catalogue> {
+        let found = enter(&self.handshake).found.clone();
+        let mut listed = enter(&self.listed);
+        let is_same = |last: &&Listed| {
+            Arc::ptr_eq(&last.of, of) && last.tools_max == tools_max && Arc::ptr_eq(&last.found, &found)
+        };
+        if let Some(last) = listed.as_ref().filter(is_same) {
+            return Arc::clone(&last.catalogue);
+        }
+        let catalogue = of.listed(&Terms { tools_max, toolsets: &self.config.toolsets, found: &found });
+        *listed = Some(Listed { of: Arc::clone(of), tools_max, found, catalogue: Arc::clone(&catalogue) });
+        catalogue
+    }
+
+    /// Remembers that the client found these tools: they are listed from now on. Returns false if nothing is remembered: a client that
+    /// sends single messages is a new one with each.
+    pub fn has_found<'a>(&self, names: impl Iterator<Item = &'a str>) -> bool {
+        if self.id.is_post() {
+            return false;
+        }
+        self.with_handshake(|known| {
+            let mut found: Vec<String> = names.map(str::to_owned).collect();
+            found.extend(known.found.iter().filter(|name| !found.contains(name)).cloned().collect::<Vec<_>>());
+            found.truncate(TOOLS_FOUND_MAX);
+            known.found = found.into();
+        });
+        true
     }
 
     /// Remembers the call of a request, if the session is for one message only. The end of the message decides what

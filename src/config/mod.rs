@@ -17,7 +17,7 @@ use crate::protocol::dialect::{self, Dialects};
 use crate::protocol::hub::SessionRules;
 use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
-use crate::protocol::policy::Policy;
+use crate::protocol::policy::{Policy, Toolset};
 
 /// Where a port number comes from, which decides how far the port is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -89,6 +89,8 @@ pub struct Config {
     /// Which tools may be called, according to flags, environment and the user's file. A project's own file may restrict this
     /// further.
     pub policy: Policy,
+    /// The tools that are listed at first, beside what the limit has room for.
+    pub toolsets: Vec<Toolset>,
     /// The file in which each call is recorded, if any.
     pub audit: Option<PathBuf>,
     /// The loopback address on which metrics are served (port 0: any free port). `None`: metrics are neither served nor counted.
@@ -187,6 +189,7 @@ impl Default for Config {
             complaints: Vec::new(),
             file: None,
             policy: Policy::default(),
+            toolsets: Vec::new(),
             audit: None,
             metrics: None,
             metrics_records: None,

@@ -123,6 +123,20 @@ pub const DISCOVERY_TTL: Duration = Duration::from_secs(60 * 60);
 pub const TOOLS_LIST_TTL: Duration = Duration::ZERO;
 /// Names in other packages that one tool may have; our package gives three at most.
 pub const OTHER_NAMES_MAX: usize = 16;
+/// Tools that a client lists at first, the gateway's own counted. Each tool costs its client's model some 200 to 500 tokens in every
+/// conversation, and models choose worse among more: vendors advise 20 to 50, and the strictest known client takes 100 of all its
+/// servers together. Our own package's tools fit in.
+pub const TOOLS_LISTED_MAX: usize = 40;
+/// Tools that were found by words and are listed too; the oldest fall out. With those that are listed at first, a list stays below
+/// the strictest client's limit.
+pub const TOOLS_FOUND_MAX: usize = 40;
+/// Tools in one answer of `holdfast_tools`: a model that needs more asks with other words.
+pub const TOOLS_SHOWN_MAX: usize = 10;
+/// Bytes of schemas in one answer of `holdfast_tools`. Usual tools have 1 to 3 KiB. A schema for which there is no room is left out, and the
+/// answer says so.
+pub const TOOLS_SHOWN_MAX_BYTES: usize = 32 * 1024;
+/// Bytes taken of the words that `holdfast_tools` looks for: a long sentence.
+pub const TOOLS_WORDS_MAX_BYTES: usize = 256;
 /// Tools kept from one editor; a longer list is a mistake, and a client could not show it.
 pub const TOOLS_MAX: usize = 2048;
 

@@ -14,6 +14,8 @@ fn limits_stand_in_the_order_that_the_design_needs() {
         );
         assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
         assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
+        // The strictest known client takes 100 tools of all its servers together.
+        assert!(TOOLS_LISTED_MAX + TOOLS_FOUND_MAX < 100 && TOOLS_SHOWN_MAX < TOOLS_FOUND_MAX);
         assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
         assert!(ROOT_RESTARTS_MAX != LINK_RESTARTS_MAX);
     }

@@ -138,7 +138,8 @@ impl Tools {
         // Built before it is published, so that calls can look up tools in the published catalogue in the meantime.
         let fresh = listed.filter(|listing| listing.tools != *known).map(|ToolListing { tools, .. }| {
             let shown = tools.iter().filter(|tool| can_focus || !raises_windows(tool));
-            (Arc::new(Catalogue::new(shown.map(Arc::clone), self.env.config.development)), Arc::new(tools.clone()))
+            let catalogue = Catalogue::new(shown.map(Arc::clone), self.env.config.development);
+            (Arc::new(catalogue.with_first(|tool| dialect.properties().lists_first(tool))), Arc::new(tools.clone()))
         });
         self.published.send_modify(|published| {
             published.source = source;

@@ -60,6 +60,13 @@ pub fn cut_with_ellipsis(text: &str, max: usize) -> String {
     format!("{}…", cut(text, max.saturating_sub('…'.len_utf8())))
 }
 
+/// Returns the first sentence, on one line, so that a list can be skimmed.
+pub fn first_sentence(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |dot| dot + 1);
+    clean(line.get(..end).unwrap_or(line))
+}
+
 /// Percent-decodes a text; `None` if the bytes are not UTF-8. A `%` that begins no valid escape is kept.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());

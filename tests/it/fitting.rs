@@ -124,8 +124,9 @@ async fn alternatives_are_flattened_for_the_clients_that_lose_the_tool_and_the_c
     }
 }
 
+/// The rest is found and called; doctor and the command say how many it is.
 #[tokio::test]
-async fn a_list_longer_than_the_client_shows_is_told_with_the_fix() {
+async fn of_a_long_list_a_part_is_listed_and_a_setting_lists_as_much_as_the_client_shows() {
     let place = Place::new();
     let project = with_catalogue(&place, |tools| {
         let first = tools.first().expect("a tool").clone();
@@ -136,16 +137,39 @@ async fn a_list_longer_than_the_client_shows_is_told_with_the_fix() {
         }
     })
     .await;
-    for (client, told) in [("Visual Studio Code", true), ("claude-code", false)] {
-        let mut server = session(&place, &["--project", text(&project)], client).await;
+    let config = place.path("config.toml");
+    std::fs::write(&config, "[gateway]\ntoolsets = [\"tool-12?\"]\n").expect("it can be written");
+    for (client, flags, most) in [
+        ("Visual Studio Code", &["--toolsets", "all"][..], Some(128)),
+        ("claude-code", &["--toolsets", "all"], None),
+        ("claude-code", &["--config", text(&config)], Some(40)),
+        ("Visual Studio Code", &[], Some(40)),
+    ] {
+        let all: Vec<&str> = ["--project", text(&project)].iter().chain(flags).copied().collect();
+        let mut server = session(&place, &all, client).await;
         listed(&mut server).await;
-        server.request("tools/list", json!({})).await;
-        let problems = server.status().await["problems"].to_string();
-        assert_eq!(problems.contains("VS Code shows its model at most 128 tools"), told, "{problems}");
-        assert_eq!(problems.contains("switch off"), told, "{problems}");
-        let (_, said) = server.end().await;
-        assert_eq!(said.contains("tools_beyond_client"), told, "{said}");
+        let list = server.request("tools/list", json!({})).await["result"].clone();
+        let count = list["tools"].as_array().expect("tools").len();
+        assert!(most.map_or(count > 130, |most| count == most), "{client} {flags:?}: {count}");
+        assert_eq!(list.to_string().contains("\"tool-129\""), !flags.is_empty() && most != Some(128), "{flags:?}");
+        let status = server.status().await;
+        assert_eq!(status["tools"]["not_listed"].is_u64(), most.is_some(), "{status:#}");
+        assert_eq!(status["problems"], json!([]), "{status:#}");
+        server.end().await;
     }
+    let shown = place.run(["tools", "--project", text(&project)]).await;
+    assert!(shown.out.contains("not listed at first") && shown.out.contains("holdfast_tools"), "{shown:?}");
+    let json = place.run(["tools", "--project", text(&project), "--json"]).await.json();
+    let (all, rest) =
+        (json["tools"].as_array().expect("all"), json["not_listed_at_first"].as_array().expect("the rest"));
+    assert!(all.len() > 130 && all.len() - 5 - rest.len() == 34, "{} {}", all.len(), rest.len());
+    let doctor = place.run(["doctor", "--project", text(&project)]).await;
+    assert!(
+        doctor.out.contains(&format!("{} of the", rest.len())) && doctor.out.contains("--toolsets all"),
+        "{doctor:?}"
+    );
+    let bad = place.run(["tools", "--toolsets", "@nothing"]).await;
+    assert!(bad.code == Some(2) && bad.err.contains("@group:NAME"), "{bad:?}");
 }
 
 #[tokio::test]

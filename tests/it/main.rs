@@ -33,6 +33,7 @@ mod imports;
 mod layers;
 mod ledger;
 mod link;
+mod listing;
 mod long;
 mod lost_call;
 mod metrics;

@@ -249,6 +249,24 @@ async fn the_first_list_is_the_same_whether_or_not_anybody_listens() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_found_is_listed_and_told_to_those_who_listen() {
+    let setup = Setup::default();
+    let config = holdfast_fake_unity::FakeUnityConfig { tools: 80, ..editor() };
+    let _unity = unity(&setup.net, config).await;
+    let mut gateway = gateway(setup);
+    let first = names(&result(&mut gateway.client, "tools/list", json!({})).await);
+    let id = listen(&mut gateway.client, "s").await;
+    let find = json!({"name": "holdfast_tools", "arguments": {"find": "more-0079"}});
+    let told = result(&mut gateway.client, "tools/call", find).await;
+    assert_eq!(told["structuredContent"]["tools"][0]["name"], "more-0079", "{told}");
+    until("it is told", || changes(&gateway.client, &id) == 1).await;
+    let again = names(&result(&mut gateway.client, "tools/list", json!({})).await);
+    assert_eq!((first.len(), first.contains(&"more-0079".to_owned())), (40, false), "{first:?}");
+    assert!(again.contains(&"more-0079".to_owned()), "{again:?}");
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_changed_between_a_list_and_the_subscription_behind_it_is_told() {
     let (mut gateway, unity) = beside().await;
     let client = &mut gateway.client;

@@ -184,7 +184,8 @@ pub fn instance_file(room: &Room) -> PathBuf {
 /// Starts a gateway for the room's project.
 pub fn gateway(room: &Room, more: &[String]) -> Client {
     let project = room.project().display().to_string();
-    let mut arguments = vec!["--project", project.as_str()];
+    // The simulated editor has more tools than are listed at first.
+    let mut arguments = vec!["--project", project.as_str(), "--toolsets", "all"];
     arguments.extend(more.iter().map(String::as_str));
     Client::open(room, &arguments)
 }

@@ -14,6 +14,7 @@ use crate::actors::intake::NewRequest;
 use crate::core::editors::{Choice, Refusal, choose, named};
 use crate::core::meant::Heading;
 use crate::core::port::messages::Ask;
+use crate::core::requests::Asked;
 use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
@@ -25,7 +26,7 @@ use crate::link::{Place, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::editor_argument::is_taken;
 use crate::protocol::mcp::{
-    Catalogue, GatewayCall, GatewayTool, Member, OfferRequest, Resource, ToolResult, editor_name, take_editor,
+    Catalogue, Found, GatewayCall, GatewayTool, Member, OfferRequest, Resource, ToolResult, editor_name, take_editor,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::Message;
@@ -167,7 +168,7 @@ impl SessionActor {
     pub(super) fn dispatch(&self, heading: &Heading, mut new: NewRequest) {
         let here = self.seat.link();
         let own = GatewayTool::from_name(&new.call.name);
-        if let Some(tool @ (GatewayTool::Editors | GatewayTool::Result)) = own {
+        if let Some(tool @ (GatewayTool::Editors | GatewayTool::Result | GatewayTool::Tools)) = own {
             return self.run_own(heading, &here, &new, tool);
         }
         let said = match self.take_names(heading, &here, &mut new) {
@@ -276,9 +277,7 @@ impl SessionActor {
         };
         match call {
             GatewayCall::Editors => {
-                let catalogue = here.visible(self.seat.client.id).catalogue;
-                let (_, rest) = catalogue.within_limit(asked.profile.client.tools_max);
-                let rest = rest.into_iter().map(|entry| entry.name.clone()).collect();
+                let rest = self.listed(&asked.profile).rest().to_vec();
                 editors::list(&self.seat, &self.tasks, asked, heading.route.clone(), heading.scope.clone(), rest);
             }
             GatewayCall::Result { call } => {
@@ -295,8 +294,27 @@ impl SessionActor {
             GatewayCall::Calls { limit, before, verdict } => {
                 own.answer(asked, editors::calls(&self.seat, &heading.scope, limit, before, verdict.as_deref()));
             }
-            GatewayCall::WaitReady { .. } => own.run(&self.tasks, asked, tool, arguments),
+            GatewayCall::Find { words } => self.find(here, asked, &words),
+            GatewayCall::WaitReady { .. } | GatewayCall::Call { .. } => own.run(&self.tasks, asked, tool, arguments),
         }
+    }
+
+    /// Answers with the tools that these words fit. From now on they are listed.
+    fn find(&self, here: &Port, asked: Asked, words: &str) {
+        let catalogue = here.visible(self.seat.client.id).catalogue;
+        let fits = catalogue.search(words);
+        let found = Found::of(&fits, &asked.profile);
+        let listed = self.listed(&asked.profile);
+        let is_news = found.tools.iter().any(|tool| listed.find(tool.name).is_none());
+        if self.seat.client.has_found(found.tools.iter().map(|tool| tool.name)) && is_news {
+            // After the answer: the client is told that its list is another one.
+            self.seat.client.actor.cast(Message::CatalogueChanged);
+        }
+        let told = match here.published().source {
+            Source::None => ToolResult::error(user_text::NO_TOOLS_KNOWN),
+            Source::Disk | Source::Live | Source::Stale => of_value(&found),
+        };
+        self.seat.tools_on(here).answer(asked, told);
     }
 }
 

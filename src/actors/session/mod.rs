@@ -255,6 +255,7 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
+                let call = call.of_inner();
                 state.call = Some(NewRequest { asked, hold, id, requester, call, since: None, has_asked: false });
                 self.feed(state, &Event::CallRequested);
             }
@@ -384,12 +385,12 @@ impl SessionActor {
             }
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
-                let visible = self.seat.link().visible(self.seat.client.id).catalogue;
+                let listed = self.listed(&self.seat.client.handshake().profile);
                 let is_told =
-                    state.announced.as_ref().is_some_and(|told| Arc::ptr_eq(told, &visible) || **told == *visible);
+                    state.announced.as_ref().is_some_and(|told| Arc::ptr_eq(told, &listed) || **told == *listed);
                 if !is_told && !self.is_listed(state) {
                     self.announce(List::Tools);
-                    state.announced = Some(visible);
+                    state.announced = Some(listed);
                 }
                 // The resources depend on the tools.
                 self.announce_resources(state);
@@ -410,11 +411,19 @@ impl SessionActor {
         outbox.list_changed(list, None) || is_told
     }
 
-    /// Whether the last list that was answered had the catalogue that is published now.
+    /// Returns what a client with this profile lists of the tools that are published now.
+    fn listed(&self, profile: &ClientProfile) -> Arc<mcp::Catalogue> {
+        let Seat { client, .. } = &self.seat;
+        client.listed(&self.seat.link().visible(client.id).catalogue, profile.client.tools_max)
+    }
+
+    /// Whether the last list that was answered is what would be listed now.
     fn is_listed(&self, state: &State) -> bool {
-        let visible = self.seat.link().visible(self.seat.client.id).catalogue;
-        // The tools are compared: a change of the editor's list may concern only tools that are hidden.
-        state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &visible) || **of == *visible)
+        state.rendered.as_ref().is_some_and(|(profile, of, _)| {
+            let listed = self.listed(profile);
+            // The tools are compared: a change of the editor's list may concern only tools that are not listed.
+            Arc::ptr_eq(of, &listed) || **of == *listed
+        })
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
@@ -430,16 +439,14 @@ impl SessionActor {
 
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
-        let catalogue = self.seat.link().visible(self.seat.client.id).catalogue;
         state.announced = None;
         for Asked { key, profile, .. } in state.lists.drain(..) {
+            let catalogue = self.listed(&profile);
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
-                if let Some(shown) = profile.client.tools_max.filter(|most| catalogue.listed() > *most) {
-                    self.seat.env.events.tools_beyond(profile.client.name, catalogue.listed(), shown);
-                }
-                (profile, Arc::clone(&catalogue), catalogue.list_result(&profile))
+                let result = catalogue.list_result(&profile);
+                (profile, catalogue, result)
             });
             self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);

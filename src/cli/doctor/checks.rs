@@ -67,8 +67,9 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(state);
     let listed = Listed::new(config, &look, live);
     findings.extend(listed.as_ref().and_then(Listed::finding));
+    findings.extend(listed.as_ref().and_then(Listed::not_listed));
     findings.extend(rules(config, &look, listed.as_ref()));
-    findings.extend(clients(config, look.survey.project.as_deref(), listed.as_ref()));
+    findings.extend(clients(config, look.survey.project.as_deref()));
     findings
 }
 

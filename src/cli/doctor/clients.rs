@@ -1,24 +1,19 @@
 //! Checks the AI clients on this machine: whether each starts this program.
 
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use holdfast_client_config::{Standing, State};
 
 use super::finding::Finding;
-use super::listed::Listed;
 use crate::cli::setup::standing::{self, fix, of_old, title, why};
 use crate::config::Config;
-use crate::core::user_text;
-use crate::protocol::mcp::clients::{a_name_of, labelled};
 use crate::protocol::text::clean;
 use crate::storage::hub_folder::{HubFolder, HubInfo, place_of};
 
 /// Returns the findings about clients: one for each client that has an entry, one for all installed clients without an
-/// entry, one for each entry of an old server, and one for each client that shows fewer tools than holdfast lists.
-/// `listed`: the tools that holdfast lists, if known.
-pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&Listed<'_>>) -> Vec<Finding> {
+/// entry, and one for each entry of an old server.
+pub(super) fn clients(config: &Config, project: Option<&Path>) -> Vec<Finding> {
     // Without a home or a path of this program nothing can be checked. `holdfast setup` names that reason, and the finding about
     // the state folder reports a missing HOME.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
@@ -41,14 +36,6 @@ pub(super) fn clients(config: &Config, project: Option<&Path>, listed: Option<&L
             Finding::note("client", clean(&format!("{}: {says}", title(one.client)))).fix(fix)
         }),
     );
-    let configured = standings.iter().chain(&own).filter(|standing| standing.is_configured());
-    let names: BTreeSet<&str> = configured.map(|standing| standing.client.name).collect();
-    findings.extend(names.into_iter().filter_map(|name| {
-        let client = labelled(name)?;
-        let shown = listed?.shown_to(a_name_of(client).unwrap_or_default());
-        let says = user_text::too_many_tools(&config.clients.traits_of_client(client), shown)?;
-        Some(Finding::of_sentence("client", &says))
-    }));
     let bare: Vec<&Standing> = standings.iter().filter(bare).collect();
     findings.extend(without_entry(&bare, standings.iter().chain(&own).any(Standing::is_configured)));
     findings

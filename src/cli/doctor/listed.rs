@@ -9,9 +9,9 @@ use crate::cli::look::Look;
 use crate::config::Config;
 use crate::platform::host::RealHost;
 use crate::protocol::dialect::EditorTool;
-use crate::protocol::mcp::Catalogue;
+use crate::protocol::mcp::{Catalogue, Entry, Terms};
 use crate::protocol::policy::idle::Idle;
-use crate::protocol::policy::{self, Asker, Policy};
+use crate::protocol::policy::{self, Asker, Policy, Toolset};
 use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
 
@@ -20,6 +20,7 @@ pub(super) type ToolList = Arc<Vec<Arc<EditorTool>>>;
 pub(super) struct Listed<'a> {
     catalogue: Catalogue,
     tools: ToolList,
+    toolsets: &'a [Toolset],
     policies: [&'a Policy; 2],
     project: &'a Path,
 }
@@ -34,8 +35,16 @@ impl<'a> Listed<'a> {
             Some(Arc::new(file.tools))
         };
         let tools = live.or_else(on_disk)?;
+        let properties = look.survey.dialect.properties();
         let catalogue = Catalogue::new(tools.iter().map(Arc::clone), config.development);
-        Some(Self { catalogue, tools, policies: [&config.policy, &look.survey.rules.policy], project })
+        let catalogue = catalogue.with_first(|tool| properties.lists_first(tool));
+        Some(Self {
+            catalogue,
+            tools,
+            toolsets: &config.toolsets,
+            policies: [&config.policy, &look.survey.rules.policy],
+            project,
+        })
     }
 
     /// Returns the rules that match no tool. They are judged for a client without a name.
@@ -52,9 +61,22 @@ impl<'a> Listed<'a> {
         tools.filter(|tool| policy::hidden(self.policies.into_iter(), &tool.facts(), &asker).is_some()).count()
     }
 
-    /// The number of tools that the client with this name sees, including the gateway's own.
-    pub(super) fn shown_to(&self, client: &str) -> usize {
-        self.catalogue.listed() - self.hidden_from(client)
+    /// Returns the finding about tools that are not listed at first; `None` if all are.
+    pub(super) fn not_listed(&self) -> Option<Finding> {
+        let asker = Asker { client: "", project: Some(self.project) };
+        let is_hidden = |entry: &Entry| policy::hidden(self.policies.into_iter(), &entry.facts(), &asker).is_some();
+        let entries = self.catalogue.entries().iter();
+        let hidden = entries.filter(|entry| is_hidden(entry)).map(|entry| entry.name.as_str()).collect();
+        let visible = Arc::new(self.catalogue.without(&hidden));
+        let listed = visible.listed(&Terms { tools_max: None, toolsets: self.toolsets, found: &[] });
+        let (rest, all) = (listed.rest().len(), visible.entries().len());
+        (rest > 0).then(|| {
+            let says = format!(
+                "{rest} of the {all} tools of the last list are not listed at first. They can be called, and holdfast_tools finds them; \
+                 `--toolsets all` lists them all"
+            );
+            Finding::note(HIDDEN, says)
+        })
     }
 
     /// Returns the finding about hidden tools; `None` if nothing can hide any.

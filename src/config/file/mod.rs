@@ -19,7 +19,7 @@ use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES, PROJECT_SETTINGS
 use crate::platform::filesystem::is_missing;
 use crate::platform::host::Host;
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
-use crate::protocol::policy::{Pattern, Policy};
+use crate::protocol::policy::{Pattern, Policy, Toolset};
 use crate::protocol::text::{clean, nearest};
 
 /// The name of a project's own file, next to `Assets`.
@@ -79,6 +79,8 @@ pub struct GatewaySection {
     pub metrics: Option<MetricsChoice>,
     /// The folder for records of the metrics that other users can read.
     pub metrics_records: Option<PathBuf>,
+    /// The tools that are listed at first, beside what the limit has room for.
+    pub toolsets: Vec<Toolset>,
 }
 
 impl Section for GatewaySection {

@@ -29,7 +29,7 @@ use crate::limits::{
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::ids::CallId;
-use crate::protocol::mcp::{Audience, ClientTraits};
+use crate::protocol::mcp::Audience;
 use crate::protocol::text::clean;
 
 /// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
@@ -263,17 +263,9 @@ pub fn withheld(call: CallId) -> String {
     )
 }
 
-/// Returns a warning if more tools are listed than the client shows.
-pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
-    let most = client.tools_max.filter(|most| listed > *most)?;
-    Some(format!(
-        "{} shows its model at most {most} tools of all its servers together, and holdfast lists {listed}, so that some may be \
-         missing without a word; choose the tools that it lists (`tools` in [clients.{}] of your configuration file), or switch off what \
-         is not needed in the client's list of tools or in the editor's package",
-        client.title,
-        client.name.replace('_', "-")
-    ))
-}
+/// What `holdfast_tools` says while no tools of an editor are known.
+pub const NO_TOOLS_KNOWN: &str = "holdfast_tools: not executed: no tools of a Unity Editor are known yet. Call holdfast_wait_ready and \
+                                  look again; holdfast_status says what is missing.";
 
 /// Returns the answer in place of a result that the editor's journal no longer has. `why` says why.
 pub fn unkept(why: &str) -> EditorAnswer {

@@ -1,5 +1,7 @@
 //! Facts about every editor that speaks a dialect.
 
+use super::EditorTool;
+
 /// Facts about every editor that speaks a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Properties {
@@ -21,6 +23,16 @@ pub struct Properties {
     pub shape: Shape,
     /// The purposes of some of the editor's tools.
     pub roles: Roles,
+    /// The groups whose tools are listed before others if a client's list has no room for all; empty: the editor's order counts.
+    pub listed_first: &'static [&'static str],
+}
+
+impl Properties {
+    /// Whether the tool is listed before others: it is in such a group, or it has a role, so that resources and prompts name it.
+    pub fn lists_first(&self, tool: &EditorTool) -> bool {
+        let in_group = tool.group.as_deref().is_some_and(|group| self.listed_first.contains(&group));
+        in_group || self.roles.all().into_iter().flatten().any(|name| *name == tool.name)
+    }
 }
 
 /// The editor's own names of tools, by purpose: the gateway's resources and prompts use them, and tools of other

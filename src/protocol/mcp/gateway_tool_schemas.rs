@@ -1,15 +1,16 @@
-//! The gateway's own tools. They are listed in every state of the editor; `holdfast_editors` only where several editors may be used.
+//! The gateway's own tools. They are listed in every state of the editor; `holdfast_tools` only where there are tools that are not.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::limits::{CALLS_LISTED_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
 use crate::protocol::dialect::{Annotations, InputSchema};
 use crate::protocol::ids::CallId;
-
+use crate::protocol::policy::unstated;
 use crate::protocol::text::cut_with_ellipsis;
 
 /// A tool of the gateway.
@@ -25,6 +26,8 @@ pub enum GatewayTool {
     Calls,
     /// Lists the editors that run and those that are known. Only in a session that may use several editors.
     Editors,
+    /// Finds tools that are not listed, and calls them.
+    Tools,
 }
 
 /// A call of a gateway tool with checked arguments.
@@ -53,11 +56,32 @@ pub enum GatewayCall {
     },
     /// [`GatewayTool::Editors`].
     Editors,
+    /// [`GatewayTool::Tools`], to find tools.
+    Find {
+        /// What is looked for.
+        words: String,
+    },
+    /// [`GatewayTool::Tools`], to call one. It is the call of that tool and nothing else: the session takes it as that.
+    Call {
+        /// The tool's name.
+        tool: String,
+        /// Its arguments: a JSON object, as it was written.
+        arguments: String,
+    },
 }
 
 /// The verdicts that [`GatewayTool::Calls`] accepts: the labels of metrics and logs.
 pub const VERDICTS: [&str; 7] =
     ["ok", "tool_error", "not_executed", "outcome_unknown", "still_running", "cancelled", "internal"];
+
+/// The annotations of a tool that changes nothing.
+const READS: Annotations = Annotations {
+    title: String::new(),
+    read_only_hint: true,
+    destructive_hint: false,
+    idempotent_hint: true,
+    open_world_hint: false,
+};
 
 /// The entry of a gateway tool in the tool list.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,13 +92,13 @@ pub struct Definition {
     pub description: Cow<'static, str>,
     /// JSON Schema of the arguments: a closed object.
     pub input_schema: InputSchema,
-    /// MCP annotations; none of these tools changes anything.
+    /// MCP annotations; [`GatewayTool::Tools`] alone may change something.
     pub annotations: Annotations,
 }
 
 impl GatewayTool {
     /// The gateway tools, in the order of the list.
-    pub const ALL: [Self; 5] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls, Self::Editors];
+    pub const ALL: [Self; 6] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls, Self::Editors, Self::Tools];
 
     /// The tool's name on the wire.
     pub fn name(self) -> &'static str {
@@ -84,6 +108,7 @@ impl GatewayTool {
             Self::Result => "holdfast_result",
             Self::Calls => "holdfast_calls",
             Self::Editors => "holdfast_editors",
+            Self::Tools => "holdfast_tools",
         }
     }
 
@@ -167,14 +192,30 @@ impl GatewayTool {
                  `holdfast_editor` of a Unity tool. Answers at once, without Unity.",
                 json!({"type": "object", "properties": {}, "additionalProperties": false}),
             ),
+            Self::Tools => (
+                "Find and call more Unity tools",
+                "Unity has more tools than are listed. With `find`: returns the tools whose names and descriptions have these words, each \
+                 with its input schema. With `call`: calls the tool of that name with `arguments`, for clients that can call only \
+                 what is listed.",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "find": {"type": "string", "description": "A few words: what the tool should do, or its name."},
+                        "call": {"type": "string", "description": "The name of a tool to call, in place of `find`."},
+                        "arguments": {
+                            "type": "object",
+                            "description": "The arguments of the tool that is called, by its own schema.",
+                        },
+                    },
+                    "additionalProperties": false,
+                }),
+            ),
         };
         let input_schema = schema.as_object().map(InputSchema::from).unwrap_or_default();
         let annotations = Annotations {
             title: title.to_owned(),
-            read_only_hint: true,
-            destructive_hint: false,
-            idempotent_hint: true,
-            open_world_hint: false,
+            // A client must ask its user for a call through this tool as for any tool.
+            ..if self == Self::Tools { unstated() } else { READS }
         };
         Definition { name: self.name(), description: Cow::Borrowed(description), input_schema, annotations }
     }
@@ -200,6 +241,7 @@ impl GatewayTool {
                 let id = given.remove("call_id").unwrap_or_default();
                 GatewayCall::Result { call: self.call_id("call_id", &id)? }
             }
+            Self::Tools => self.found_or_called(arguments, &mut given)?,
             Self::Calls => {
                 let limit = given.remove("limit").map(|value| self.count(&value)).transpose()?;
                 let before = given.remove("before").map(|value| self.call_id("before", &value)).transpose()?;
@@ -230,6 +272,33 @@ impl GatewayTool {
             Self::WaitReady => &["timeout_seconds"],
             Self::Result => &["call_id"],
             Self::Calls => &["limit", "before", "verdict"],
+            Self::Tools => &["find", "call", "arguments"],
+        }
+    }
+
+    fn found_or_called(self, written: &RawValue, given: &mut Map<String, Value>) -> Result<GatewayCall, String> {
+        /// The arguments as they were written: a number must reach the editor with all its digits.
+        #[derive(Deserialize)]
+        struct Written<'a> {
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
+        }
+        let (find, call, arguments) = (given.remove("find"), given.remove("call"), given.remove("arguments"));
+        match (find, call, arguments) {
+            (Some(Value::String(words)), None, None) if !words.trim().is_empty() => Ok(GatewayCall::Find { words }),
+            (None, Some(Value::String(tool)), arguments) if tool != self.name() && !tool.is_empty() => {
+                let written = serde_json::from_str::<Written<'_>>(written.get()).ok().and_then(|all| all.arguments);
+                let arguments = match (arguments, written) {
+                    (None, _) => "{}".to_owned(),
+                    (Some(Value::Object(_)), Some(written)) => written.get().to_owned(),
+                    _ => return Err(self.bad("`arguments` must be an object of the called tool's parameters by name")),
+                };
+                Ok(GatewayCall::Call { tool, arguments })
+            }
+            _ => Err(self.bad(
+                "it takes either `find` (a text: words of what is looked for) or `call` (a text: another tool's name) with \
+                 `arguments`",
+            )),
         }
     }
 

@@ -132,12 +132,13 @@ have changed (scene, files, console) before you repeat it.
 - \"still running\": Unity is still working on it. Do not call again; fetch the result with holdfast_result and the call id from \
 the text.
 
-Five tools work without Unity:
+These tools work without Unity:
 - holdfast_status: is Unity connected, which project, and if not, why and what helps.
 - holdfast_wait_ready: waits until Unity can take calls. Use it in place of repeated attempts.
 - holdfast_result: the result of a call that was answered \"still running\" or lost its connection.
 - holdfast_calls: the recent calls and how each ended.
 - holdfast_editors: which Unity Editors run, and the name by which a call says which one it means.
+- holdfast_tools: finds and calls tools that are not listed. Look there before you say that Unity lacks a tool.
 
 The list of tools comes from Unity and can change after a compile. When Unity does not answer for long, it is mostly busy \
 (import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";

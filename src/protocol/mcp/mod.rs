@@ -13,6 +13,7 @@ pub mod fit;
 pub mod gateway_tool_schemas;
 pub mod handshake;
 pub mod http;
+pub mod listing;
 mod media;
 mod names;
 pub mod notify;
@@ -34,6 +35,7 @@ pub use editor_argument::{EDITOR_ARGUMENT, EDITOR_META, NotText, alternatives, e
 pub use fit::{LeftOut, Refused, cut_text, fits, left_out};
 pub use gateway_tool_schemas::{GatewayCall, GatewayTool};
 pub use handshake::{ProtocolVersion, ServerInfo, initialize_result, instructions};
+pub use listing::{Found, Terms};
 pub use names::names_in_unions;
 pub use notify::{list_changed, progress};
 pub use prompts::{GetPrompt, Prompt, prompt_result, prompts_list_result};

@@ -13,6 +13,7 @@ use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
+use super::gateway_tool_schemas::{GatewayCall, GatewayTool};
 use super::handshake::ProtocolVersion;
 use super::params::{Meta, invalid, kind_of, lenient, object, required, text};
 use super::prompts::{GetPrompt, get_prompt};
@@ -340,6 +341,23 @@ fn one_page(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
         Some(_) => Err(invalid(format!(
             "the `cursor` of {method} is not a string; leave it out, everything comes in one page"
         ))),
+    }
+}
+
+impl CallTool {
+    /// The call that this one is: a call through `holdfast_tools` is a call of the tool that it names.
+    #[must_use]
+    pub fn of_inner(self) -> Self {
+        if self.name != GatewayTool::Tools.name() {
+            return self;
+        }
+        match GatewayTool::Tools.parse_arguments(&self.arguments) {
+            Ok(GatewayCall::Call { tool, arguments }) => match RawValue::from_string(arguments) {
+                Ok(arguments) => Self { name: tool, arguments, ..self },
+                Err(_) => self,
+            },
+            _ => self,
+        }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Entry {
     pub own: Option<Arc<Own>>,
     /// Where the tool comes from, if the list is a union of several editors' tools.
     pub origin: Option<Origin>,
+    /// Whether the tool is listed before others if the list has no room for all.
+    pub is_first: bool,
 }
 
 impl Entry {
@@ -93,12 +95,15 @@ pub struct Catalogue {
     repaired: Vec<(String, String)>,
     /// The names of the editors of a union.
     editors: Vec<String>,
+    /// The names of the tools that a client's list leaves out. They can be called and found.
+    rest: Vec<String>,
 }
 
 impl PartialEq for Catalogue {
     fn eq(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
             && self.editors == other.editors
+            && self.rest == other.rest
             && self.entries.iter().all(|entry| other.find(&entry.name) == Some(entry))
     }
 }
@@ -134,9 +139,24 @@ impl Catalogue {
             }
         }
         let names = names::assign(&fit.iter().map(|(tool, _)| tool.name.as_str()).collect::<Vec<_>>());
-        let entries = names.into_iter().zip(fit).map(|(name, (tool, own))| Entry { name, tool, own, origin: None });
+        let entries = names.into_iter().zip(fit).map(|(name, (tool, own))| Entry {
+            name,
+            tool,
+            own,
+            origin: None,
+            is_first: false,
+        });
         catalogue.take(entries);
         catalogue
+    }
+
+    /// Returns the catalogue, with the tools marked that are listed before others.
+    #[must_use]
+    pub fn with_first(mut self, is_first: impl Fn(&EditorTool) -> bool) -> Self {
+        for entry in &mut self.entries {
+            entry.is_first = is_first(entry.in_editor());
+        }
+        self
     }
 
     /// Makes the union of the tools of the editors with these names.
@@ -149,10 +169,17 @@ impl Catalogue {
     /// Returns the catalogue without the tools that have one of these names for clients.
     #[must_use]
     pub fn without(&self, hidden: &HashSet<&str>) -> Self {
+        self.part(|_, entry| !hidden.contains(entry.name.as_str()), Vec::new())
+    }
+
+    /// Returns the catalogue with only those tools that it `keeps`, by their position. `rest`: the names of the others, if the list
+    /// tells of them.
+    pub(super) fn part(&self, keeps: impl Fn(usize, &Entry) -> bool, rest: Vec<String>) -> Self {
         let (dropped, repaired) = (self.dropped.clone(), self.repaired.clone());
-        let mut rest = Self { editors: self.editors.clone(), dropped, repaired, ..Self::default() };
-        rest.take(self.entries.iter().filter(|entry| !hidden.contains(entry.name.as_str())).cloned());
-        rest
+        let mut part = Self { editors: self.editors.clone(), dropped, repaired, rest, ..Self::default() };
+        let kept = self.entries.iter().enumerate().filter(|(at, entry)| keeps(*at, entry));
+        part.take(kept.map(|(_, entry)| entry.clone()));
+        part
     }
 
     /// Adds these tools as far as the list has room for them.
@@ -200,6 +227,11 @@ impl Catalogue {
     /// The names of the editors, if the list is a union of several editors' tools.
     pub fn editors(&self) -> &[String] {
         &self.editors
+    }
+
+    /// The names of the tools that this list of a client leaves out.
+    pub fn rest(&self) -> &[String] {
+        &self.rest
     }
 
     /// The tool with this name for clients, or else the one that has it in another package; `None` if the list has none.
@@ -266,24 +298,20 @@ impl Catalogue {
         entries.map(|entry| (entry.name.clone(), schema::FLATTENED.to_owned())).collect()
     }
 
-    /// How many tools are listed, including the gateway's own.
-    pub fn listed(&self) -> usize {
-        GatewayTool::ALL.len() + self.entries.len()
+    /// The result of `tools/list` with these of the gateway's tools.
+    pub(super) fn result_of(&self, own: &[Definition], profile: &ClientProfile) -> String {
+        with_hints("tools", &array_of(own, self.entries.iter(), profile), profile)
     }
 
-    /// The result of `tools/list` with these of the gateway's tools and these of the editor's.
-    pub(super) fn result_of<'a>(
-        &self,
-        own: &[Definition],
-        entries: impl Iterator<Item = &'a Entry>,
-        profile: &ClientProfile,
-    ) -> String {
-        with_hints("tools", &array_of(own, entries, profile), profile)
+    /// The gateway's tools in this list. [`GatewayTool::Tools`] is one of them if the list leaves tools out.
+    pub fn own(&self) -> impl Iterator<Item = GatewayTool> {
+        let finds = !self.rest.is_empty();
+        GatewayTool::ALL.into_iter().filter(move |tool| finds || *tool != GatewayTool::Tools)
     }
 
     /// The array in [`list_result`](Self::list_result): first the gateway's tools, then the editor's.
     pub fn tools_array(&self, profile: &ClientProfile) -> String {
-        array_of(&GatewayTool::ALL.map(GatewayTool::definition), self.entries.iter(), profile)
+        array_of(&self.own().map(GatewayTool::definition).collect::<Vec<_>>(), self.entries.iter(), profile)
     }
 }
 
@@ -326,6 +354,13 @@ fn listed<'a>(name: &'a str, tool: &'a EditorTool, profile: &ClientProfile) -> L
     Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, profile)
 }
 
+/// A schema in the form that one client profile gets.
+pub(super) fn schema_for<'a>(input_schema: &'a InputSchema, profile: &ClientProfile) -> Cow<'a, RawValue> {
+    let flat = profile.client.flatten_schemas && input_schema.has_any(&schema::ALTERNATIVES);
+    let flattened = flat.then(|| to_raw_value(&schema::flattened(&input_schema.parsed())).ok()).flatten();
+    flattened.map_or(Cow::Borrowed(input_schema.raw()), Cow::Owned)
+}
+
 /// A tool in the form that one client profile gets.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -348,14 +383,11 @@ impl<'a> Listed<'a> {
         profile: &ClientProfile,
     ) -> Self {
         let version = profile.version;
-        let flat = profile.client.flatten_schemas && input_schema.has_any(&schema::ALTERNATIVES);
-        let flattened = flat.then(|| to_raw_value(&schema::flattened(&input_schema.parsed())).ok()).flatten();
-        let input_schema = flattened.map_or(Cow::Borrowed(input_schema.raw()), Cow::Owned);
         Self {
             name,
             title: version.title().then_some(annotations.title.as_str()),
             description,
-            input_schema,
+            input_schema: schema_for(input_schema, profile),
             annotations: version.annotations().then_some(annotations),
         }
     }

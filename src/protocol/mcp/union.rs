@@ -4,13 +4,10 @@
 //! ([`editor_argument`](super::editor_argument)). A name that means different tools is listed once for each editor, with the
 //! editor's name in it; such a name says which editor is meant. The union depends only on the editors' names and catalogues.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::client_profile::ClientProfile;
 use super::editor_argument::{EDITOR_META, alternatives, with_editor};
-use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::names;
 use super::tools::{Catalogue, Entry, Origin};
 use crate::limits::DESCRIPTION_MAX_BYTES;
@@ -32,6 +29,7 @@ struct Variant<'a> {
     /// The positions of the editors that have the tool.
     owners: Vec<usize>,
     annotations: Annotations,
+    is_first: bool,
 }
 
 /// Makes the union of these editors' tools. The tools are in the order of the members, and of each member's list.
@@ -51,10 +49,12 @@ pub fn union(members: &[Member]) -> Catalogue {
                 Some(known) => {
                     known.owners.push(owner);
                     known.annotations = cautious(&known.annotations, &entry.tool.annotations);
+                    known.is_first |= entry.is_first;
                 }
                 None => {
                     let annotations = entry.tool.annotations.clone();
-                    variants.push(Variant { tool: &entry.tool, owners: vec![owner], annotations });
+                    let (tool, is_first) = (&entry.tool, entry.is_first);
+                    variants.push(Variant { tool, owners: vec![owner], annotations, is_first });
                 }
             }
         }
@@ -75,6 +75,7 @@ pub fn union(members: &[Member]) -> Catalogue {
                 // The editor's own list knows these names, and a call is looked up there.
                 own: None,
                 origin: Some(origin),
+                is_first: only.is_first,
             });
             continue;
         }
@@ -86,7 +87,8 @@ pub fn union(members: &[Member]) -> Catalogue {
             let editor = name_of(owner);
             let tool = with_note(variant.tool, &format!(" Runs in the Unity Editor `{editor}`."));
             let origin = Origin { name: name.to_owned(), editors: vec![editor], is_bound: true };
-            entries.push(Entry { name: listed.clone(), tool: Arc::new(tool), own: None, origin: Some(origin) });
+            let (name, is_first) = (listed.clone(), variant.is_first);
+            entries.push(Entry { name, tool: Arc::new(tool), own: None, origin: Some(origin), is_first });
         }
     }
     Catalogue::of_union(entries, members.iter().map(|member| member.name.clone()).collect())
@@ -138,52 +140,5 @@ fn cautious(a: &Annotations, b: &Annotations) -> Annotations {
         destructive_hint: a.destructive_hint || b.destructive_hint,
         idempotent_hint: a.idempotent_hint && b.idempotent_hint,
         open_world_hint: a.open_world_hint || b.open_world_hint,
-    }
-}
-
-impl Catalogue {
-    /// The `result` of `tools/list`: JSON on one line. It depends only on the catalogue and the client profile. If this is a union,
-    /// the gateway tools that speak of one editor take its name too, and the list keeps to the client's limit of tools.
-    pub fn list_result(&self, profile: &ClientProfile) -> String {
-        let (entries, rest) = self.within_limit(profile.client.tools_max);
-        let own = GatewayTool::ALL.map(|tool| {
-            let Definition { description, input_schema, .. } = tool.definition();
-            let named = Some(&input_schema).filter(|_| tool.takes_editor() && !self.editors().is_empty());
-            let input_schema = named.and_then(|schema| with_editor(schema, self.editors())).unwrap_or(input_schema);
-            let description = match (tool, rest.as_slice()) {
-                (GatewayTool::Editors, [_, ..]) => {
-                    let names = rest.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
-                    let says = format!(
-                        "{description} {} more tools are not listed, because this client shows no more, and can be called by \
-                         name: {names}",
-                        rest.len()
-                    );
-                    Cow::Owned(cut_with_ellipsis(&says, DESCRIPTION_MAX_BYTES))
-                }
-                _ => description,
-            };
-            Definition { description, input_schema, ..tool.definition() }
-        });
-        self.result_of(&own, entries.into_iter(), profile)
-    }
-
-    /// Splits the tools into those that fit into the client's limit, in the order of the list, and the rest. Each editor gets its
-    /// turn, so that a long list of one does not push out another's. A catalogue of one editor is not cut.
-    pub fn within_limit(&self, tools_max: Option<usize>) -> (Vec<&Entry>, Vec<&Entry>) {
-        let most = tools_max.filter(|_| !self.editors().is_empty());
-        let room = most.map_or(usize::MAX, |most| most.saturating_sub(GatewayTool::ALL.len()));
-        let mut turns: HashMap<&str, usize> = HashMap::new();
-        let ranked = self.entries().iter().enumerate().map(|(at, entry)| {
-            let owner = entry.origin.as_ref().and_then(|origin| origin.editors.first());
-            let turn = turns.entry(owner.map_or("", String::as_str)).or_default();
-            *turn += 1;
-            (*turn, at)
-        });
-        let mut ranked: Vec<(usize, usize)> = ranked.collect();
-        ranked.sort_unstable();
-        let shown: HashSet<usize> = ranked.into_iter().take(room).map(|(_, at)| at).collect();
-        let (shown, rest): (Vec<_>, Vec<_>) = self.entries().iter().enumerate().partition(|(at, _)| shown.contains(at));
-        let only = |split: Vec<(usize, _)>| split.into_iter().map(|(_, entry)| entry).collect();
-        (only(shown), only(rest))
     }
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::pattern::{BadPattern, Pattern, ToolFacts};
+pub use self::pattern::{BadPattern, Pattern, ToolFacts, Toolset};
 use crate::limits::POLICY_RULES_MAX;
 use crate::protocol::dialect::Annotations;
 use crate::protocol::mcp::clients::most_specific;

@@ -186,6 +186,27 @@ impl<'de> Deserialize<'de> for Pattern {
     }
 }
 
+/// Tools that the user wants to be listed: `all`, the name of a group, or what a rule matches.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Toolset(Pattern);
+
+impl Toolset {
+    /// Parses a toolset.
+    ///
+    /// # Errors
+    /// [`BadPattern`]; its text tells how to fix it.
+    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+        Pattern::parse(text).map(Self)
+    }
+
+    /// Whether the tool is one of them.
+    pub fn has(&self, tool: &ToolFacts<'_>) -> bool {
+        let name = self.0.text.as_str();
+        name == "all" || tool.group.is_some_and(|group| group.eq_ignore_ascii_case(name)) || self.0.matches(tool)
+    }
+}
+
 /// Whether the pattern matches the whole name. After a mismatch only the last `*` is extended, so the number of steps is at most
 /// the product of both lengths.
 pub(super) fn matches(pattern: &[char], name: &str) -> bool {

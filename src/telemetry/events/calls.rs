@@ -21,11 +21,6 @@ impl Events {
         tracing::info!(event = "session_opened", session = self.session(), client = %clean(client), protocol, honours_changes);
     }
 
-    /// The list of tools is longer than the client shows.
-    pub fn tools_beyond(&self, client: &'static str, listed: usize, shown: usize) {
-        tracing::warn!(event = "tools_beyond_client", session = self.session(), client, listed, shown);
-    }
-
     /// Reports a broken promise if a message for the client is not one line.
     pub fn check_line(&self, line: &str) {
         if memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {

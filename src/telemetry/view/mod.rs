@@ -99,11 +99,19 @@ pub struct Package {
     pub version: Option<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// The tools that the client gets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tools {
     pub count: usize,
+    /// How many of them are not listed at first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_listed: usize,
     pub from: String,
     pub hidden: Hidden,
 }

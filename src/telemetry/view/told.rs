@@ -218,7 +218,14 @@ impl At<'_> {
         tell("queue", false, Tone::Plain, Some(self.queue()));
         let listed = match tools.count {
             0 => "none known".to_owned(),
-            count => format!("{count} from {}", clean(or(&tools.from, "?"))),
+            count => {
+                let from = clean(or(&tools.from, "?"));
+                let part = match tools.not_listed {
+                    0 => String::new(),
+                    rest => format!(", {rest} of them listed once they are found"),
+                };
+                format!("{count} from {from}{part}")
+            }
         };
         tell("tools", false, Tone::Plain, Some(listed));
         tell("hidden", true, Tone::Plain, self.hidden());

@@ -8,11 +8,14 @@ mod stage;
 mod table;
 mod unreadable;
 
-use crate::process::client;
+use crate::process::client::{self, Verdict};
 use crate::process::room::{Room, until};
+use crate::process::unity::Unity;
 
 use expected::{MOMENTS, expected, packages};
 use holdfast_fake_unity::{Call, Identity, Package, Port, Task};
+use holdfast_mcp_client::answer::names;
+use serde_json::json;
 
 /// Plays every moment with one package, and returns all differences from the expected outcomes.
 fn every_moment(package: &'static Package) -> Vec<String> {
@@ -46,13 +49,49 @@ fn the_console_can_be_read_with_every_package_that_has_a_tool_for_it() {
     for package in packages() {
         let mut stage = stage::Stage::set(package);
         // The read waits until the editor's tools are known, so the list after it has what the editor has.
-        let id = stage.client.ask("resources/read", &serde_json::json!({"uri": "holdfast://console"}));
+        let id = stage.client.ask("resources/read", &json!({"uri": "holdfast://console"}));
         let read = stage.client.answer(id).0;
         let has_it = package.facts.console.is_some();
         assert_eq!(read["result"]["contents"][0]["text"].is_string(), has_it, "{}: {read}", package.name);
-        let id = stage.client.ask("resources/list", &serde_json::json!({}));
+        let id = stage.client.ask("resources/list", &json!({}));
         let listed = stage.client.answer(id).0;
         assert_eq!(listed.to_string().contains("holdfast://console"), has_it, "{}: {listed}", package.name);
+        stage.end();
+    }
+}
+
+/// Whichever the package: a part is listed, the rest is found and called, by its name and through the tool that found it.
+#[test]
+fn of_many_tools_a_part_is_listed_and_the_rest_is_found_with_every_package_that_has_a_list() {
+    for package in packages().filter(|package| !package.facts.fixed_list && is_known_here(package)) {
+        let room = Room::new();
+        let unity = Unity::of_project(&room, &["--dialect", package.name, "--tools", "90"]);
+        let flags = stage::flags(package, &room, &unity);
+        let client = client::Client::open(&room, &stage::words(&flags));
+        let mut stage = stage::Stage { client, unity, room }.ready();
+        let unlisted = "more-0089";
+        let id = stage.client.ask("tools/list", &json!({}));
+        let first = names(&stage.client.answer(id).0["result"]);
+        assert_eq!((first.len(), first.contains(&unlisted.to_owned())), (40, false), "{}: {first:?}", package.name);
+        for tool in [package.facts.console, Some(package.calls(Task::Compile, "").tool)].into_iter().flatten() {
+            assert!(first.contains(&tool.to_owned()), "{}: {tool}", package.name);
+        }
+        let by_name = stage.client.done(unlisted, &json!({"text": "by name"}));
+        assert_eq!(by_name.verdict(), Verdict::Ok, "{}: {}", package.name, by_name.0);
+        let Call { tool, arguments, .. } = package.calls(Task::Count, "through");
+        let through = stage.client.done("holdfast_tools", &json!({"call": tool, "arguments": arguments}));
+        assert_eq!(
+            (through.verdict(), stage.room.runs("through")),
+            (Verdict::Ok, 1),
+            "{}: {}",
+            package.name,
+            through.0
+        );
+        let told = stage.client.done("holdfast_tools", &json!({"find": unlisted})).body();
+        assert_eq!(told["tools"][0]["name"], unlisted, "{}: {told:#}", package.name);
+        let id = stage.client.ask("tools/list", &json!({}));
+        let again = names(&stage.client.answer(id).0["result"]);
+        assert!(again.contains(&unlisted.to_owned()) && again.len() > 40, "{}: {again:?}", package.name);
         stage.end();
     }
 }
@@ -73,7 +112,7 @@ fn a_project_changes_its_package_under_a_running_session() {
         let client =
             client.get_or_insert_with(|| client::Client::open(&room, &["--project", &project.display().to_string()]));
         until("the other package is spoken", || {
-            let status = client.done("holdfast_status", &serde_json::json!({})).body();
+            let status = client.done("holdfast_status", &json!({})).body();
             status["package"]["dialect"] == package.name && status["editor"]["ready"] == true
         });
         let Call { tool, arguments, .. } = package.calls(Task::Count, &format!("of {}", package.name));

@@ -55,7 +55,7 @@ impl Stage {
         Self { room, unity, client }.ready()
     }
 
-    fn ready(mut self) -> Self {
+    pub fn ready(mut self) -> Self {
         self.client.done("holdfast_wait_ready", &json!({"timeout_seconds": 20}));
         self
     }

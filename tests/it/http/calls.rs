@@ -53,6 +53,28 @@ async fn without_a_project_in_the_url_all_editors_are_listed_and_a_call_names_on
     stage.end().await;
 }
 
+/// Each message stands alone: what was found is not remembered, and can be called.
+#[tokio::test(start_paused = true)]
+async fn of_many_tools_a_part_is_listed_and_the_rest_is_found_and_called() {
+    let stage = Stage::new().await;
+    let editor = stage.editor_with(0, |config| FakeUnityConfig { tools: 80, ..config }).await;
+    let path = stage.path(0);
+    stage.call(&path, "echo", json!({})).await;
+    for _ in 0..2 {
+        let list = stage.ask(&path, &request(1, "tools/list", json!({}))).await.answer();
+        assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 40, "{list}");
+        let told = stage.call(&path, "holdfast_tools", json!({"find": "more-0079"})).await;
+        assert!(told.contains("\"more-0079\"") && told.contains("input_schema"), "{told}");
+    }
+    let through = json!({"call": "count", "arguments": {"key": "through"}});
+    assert!(stage.call(&path, "holdfast_tools", through.clone()).await.contains("Runs"));
+    let answer = stage.ask_stateless(&path, &call(7, "holdfast_tools", through)).await.answer();
+    assert!(text(&answer).contains("Runs"), "{answer}");
+    assert_eq!(editor.runs("through"), 2);
+    assert!(stage.call(&path, "more-0079", json!({"text": "by name"})).await.contains("by name"));
+    stage.end().await;
+}
+
 /// A hub that has just started knows the projects whose tools an earlier one wrote to the disk.
 #[tokio::test(start_paused = true)]
 async fn a_fresh_hub_finds_the_running_editors_of_known_projects_by_itself() {

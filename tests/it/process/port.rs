@@ -117,6 +117,38 @@ fn the_rules_of_a_hub_hold_for_what_a_session_lists_and_calls() {
     session.close(&room);
 }
 
+#[test]
+fn over_a_hub_a_part_of_many_tools_is_listed_and_the_rest_is_found_and_called_under_the_hubs_rules() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet", "--tools", "90"]);
+    let mut command = hub(&room);
+    command.args(["--deny", "more-0088"]).stderr(Stdio::null());
+    let _hub = Hub(command.spawn().unwrap());
+    until("the hub serves", || room.state().join("hub/hub.json").exists());
+    let listed = |session: &mut Client| {
+        let id = session.ask("tools/list", &json!({}));
+        let list = session.answer(id).0["result"].clone();
+        list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].to_string()).collect::<Vec<_>>()
+    };
+    let mut session = open(&room, &[]);
+    let mut other = open(&room, &["--toolsets", "all"]);
+    for session in [&mut session, &mut other] {
+        session.echoes();
+        assert!(attached(session));
+    }
+    assert_eq!((listed(&mut session).len(), listed(&mut other).len() > 90), (40, true));
+    let found = session.done("holdfast_tools", &json!({"find": "more-0089"})).body();
+    assert_eq!(found["tools"][0]["name"], "more-0089", "{found:#}");
+    assert!(listed(&mut session).contains(&"\"more-0089\"".to_owned()));
+    let through = session.done("holdfast_tools", &json!({"call": "count", "arguments": {"key": "k"}}));
+    assert_eq!((through.verdict(), room.runs("k")), (Verdict::Ok, 1), "{}", through.0);
+    let refused = session.done("holdfast_tools", &json!({"call": "more-0088"}));
+    assert_eq!(refused.verdict(), Verdict::NotExecuted, "{}", refused.0);
+    assert!(refused.text().contains("deny \"more-0088\""), "{}", refused.0);
+    session.close(&room);
+    other.close(&room);
+}
+
 fn games(room: &Room, name: &str) -> PathBuf {
     dunce::canonicalize(room.path()).unwrap().join("games").join(name)
 }

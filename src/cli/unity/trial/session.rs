@@ -46,7 +46,8 @@ impl Session {
     pub(super) async fn open(project: &Path, folder: &Path) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("the gateway could not be started ({error})");
         let mut command = child::gateway(folder, project).map_err(failed)?;
-        command.args(["--hub", "never"]);
+        // Tools of the project's own may be more than are listed at first.
+        command.args(["--hub", "never", "--toolsets", "all"]);
         let (sender, news) = mpsc::channel(DEMO_NEWS_MAX);
         let process = Process::start(command, Source::Gateway, sender).map_err(failed)?;
         let mut session = Self { process, news, session: session::Session::default(), asked: Vec::new() };

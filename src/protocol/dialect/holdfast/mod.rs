@@ -51,6 +51,8 @@ static PROPERTIES: Properties = Properties {
         editor_state: &["editor-state"],
         menu_item: &["execute-menu-item"],
     },
+    // `unity/Core/Tools/ToolGroups.cs`. The other groups and the project's own tools follow in the editor's order.
+    listed_first: &["Editor", "Scenes", "Scripts"],
 };
 
 /// The dialect of our own package.

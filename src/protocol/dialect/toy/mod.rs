@@ -30,6 +30,7 @@ static PROPERTIES: Properties = Properties {
     reads_unity_port: false,
     shape: Shape::Stream,
     roles: Roles { compile: &["compile"], ..Roles::NONE },
+    listed_first: &[],
 };
 
 /// The dialect of the toy package.

@@ -45,6 +45,7 @@ static PROPERTIES: Properties = Properties {
         menu_item: &["execute_menu_item"],
         ..Roles::NONE
     },
+    listed_first: &[],
 };
 
 /// The dialect of turbokettle/unity-mcp.

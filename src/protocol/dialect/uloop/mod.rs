@@ -51,6 +51,7 @@ static PROPERTIES: Properties = Properties {
     shape: Shape::Stream,
     // Includes the names from v0.20 on and their predecessors (read in the sources of v0.19 and v2.1.1).
     roles: ROLES,
+    listed_first: &[],
 };
 
 /// The dialect of uLoopMCP v0.27 to v2.1.1 and of its push branch.

@@ -40,6 +40,7 @@ static PROPERTIES: Properties = Properties {
     reads_unity_port: false,
     shape: Shape::Stream,
     roles: ROLES,
+    listed_first: &[],
 };
 
 /// The dialect of uMCP v0.1 to v0.26.4.

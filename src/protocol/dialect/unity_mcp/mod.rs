@@ -43,6 +43,7 @@ static PROPERTIES: Properties = Properties {
     // Its `get_logs` are logs of calls and not Unity's console, which the package does not pass on. `query` runs what
     // `execute_code` runs.
     roles: Roles { play_mode: &[names::START_GAME, "stop_game"], code: &["execute_code", "query"], ..Roles::NONE },
+    listed_first: &[],
 };
 
 /// The dialect of Unity-MCP's editor package.

@@ -4,6 +4,7 @@ mod catalogue;
 mod fit;
 mod http;
 mod images;
+mod listing;
 mod offers;
 mod requests;
 mod results;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::limits::{DESCRIPTION_MAX_BYTES, TOOL_NAME_MAX_BYTES, TOOLS_MAX};
+use crate::limits::{DESCRIPTION_MAX_BYTES, TOOL_NAME_MAX_BYTES, TOOLS_LISTED_MAX, TOOLS_MAX};
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OtherName};
 
 fn tool(name: &str, schema: Value) -> EditorTool {
@@ -178,32 +178,18 @@ fn the_list_is_bounded_and_everything_in_it_fits() {
 }
 
 #[test]
-fn the_clients_limit_leaves_each_editor_its_turn_and_the_rest_is_named() {
+fn what_is_listed_at_first_leaves_each_editor_its_turn_and_the_rest_is_named() {
     let several = |mark: &str, count: usize| (0..count).map(|nth| plain(&format!("{mark}{nth}"))).collect::<Vec<_>>();
-    let all = union(&[member("A", several("a", 9)), member("B", several("b", 3)), member("C", several("c", 9))]);
+    let members = [member("A", several("a", 90)), member("B", several("b", 3)), member("C", several("c", 9))];
+    let all = Arc::new(union(&members));
     let own = GatewayTool::ALL.len();
-    let split = |most: Option<usize>| {
-        let (shown, rest) = all.within_limit(most);
-        let only = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
-        (only(shown), only(rest))
-    };
-    let (shown, rest) = split(Some(own + 8));
-    assert_eq!(shown, ["a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1"]);
-    assert_eq!(rest.len(), 21 - 8);
-    assert_eq!(split(None).0.len(), 21);
-    assert_eq!(split(Some(own + 21)), (split(None).0, Vec::new()));
-    assert_eq!(split(Some(2)).0, Vec::<String>::new(), "the gateway's own tools stay");
-    let list = one_line(&all.list_result(&profile(Some(own + 8))));
-    let tools = list["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), own + 8);
-    let says = tools[own - 1]["description"].as_str().unwrap();
-    assert!(
-        tools[own - 1]["name"] == "holdfast_editors" && says.contains("13 more tools") && says.contains("c8"),
-        "{says}"
-    );
-    // A catalogue of one editor is listed whole, as it is without routing.
-    let alone = Catalogue::new(several("a", 60), false);
-    assert_eq!(alone.within_limit(Some(10)).0.len(), 60);
+    let listed = |tools_max| all.listed(&Terms { tools_max, toolsets: &[], found: &[] });
+    assert_eq!(names(&listed(Some(own + 8))), ["a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1"]);
+    assert_eq!(listed(Some(own + 8)).rest().len(), 102 - 8);
+    assert_eq!(names(&listed(Some(2))), [""; 0], "the gateway's own tools stay");
+    let at_first = listed(None);
+    let of = |mark: &str| names(&at_first).iter().filter(|name| name.starts_with(mark)).count();
+    assert_eq!((of("a"), of("b"), of("c")), (TOOLS_LISTED_MAX - own - 12, 3, 9));
 }
 
 #[test]
@@ -214,7 +200,7 @@ fn the_list_of_a_routed_session_has_one_more_tool_and_the_same_for_the_same_edit
         let tools = list["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let own = GatewayTool::ALL.map(|tool| tool.name().to_owned());
+    let own: Vec<String> = alone.own().map(|tool| tool.name().to_owned()).collect();
     assert_eq!(names_of(&list), own.iter().cloned().chain(["a".to_owned()]).collect::<Vec<_>>());
     let tools = list["tools"].as_array().unwrap();
     assert!(
@@ -230,7 +216,7 @@ fn the_list_of_a_routed_session_has_one_more_tool_and_the_same_for_the_same_edit
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         !tool["inputSchema"]["properties"][EDITOR_ARGUMENT].is_null()
     };
-    assert_eq!(own.map(|name| takes(&name)), [true, true, false, true, false]);
+    assert_eq!(own.iter().map(|name| takes(name)).collect::<Vec<_>>(), [true, true, false, true, false]);
     let stateless = one_line(&first.list_result(&ProtocolVersion::STATELESS.into()));
     assert!(stateless["ttlMs"].is_number(), "{stateless}");
 }

@@ -1,6 +1,7 @@
 //! The gateway's own tools, and the limit of the list.
 
 use super::*;
+use holdfast::protocol::policy::Toolset;
 use holdfast_fake_unity::Package;
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +84,10 @@ async fn known_projects_whose_editors_are_closed_are_told_of_from_their_files() 
 
 #[tokio::test(start_paused = true)]
 async fn the_union_keeps_to_the_clients_limit_and_names_the_rest_which_can_be_called_all_the_same() {
-    let mut scene = Scene::with(Config::default(), 2, |_, config| FakeUnityConfig { tools: 200, ..config }).await;
+    let toolsets = vec![Toolset::parse("all").unwrap()];
+    let mut scene =
+        Scene::with(Config { toolsets, ..Config::default() }, 2, |_, config| FakeUnityConfig { tools: 200, ..config })
+            .await;
     let mut caller = scene.stage.attach(None);
     // This client shows its model at most 128 tools.
     caller.client.open_as("Visual Studio Code", "2025-06-18", json!({})).await;
@@ -93,13 +97,43 @@ async fn the_union_keeps_to_the_clients_limit_and_names_the_rest_which_can_be_ca
     assert_eq!(caller.list().await, list);
     let whole = names(&scene.caller.list().await);
     let rest: Vec<&String> = whole.iter().filter(|name| !listed.contains(name)).collect();
-    assert_eq!(rest.len(), whole.len() - 128);
-    let says = tool(&list, "holdfast_editors")["description"].as_str().unwrap();
-    assert!(says.contains(rest[0]) && says.contains(&format!("{} more tools", rest.len())), "{says}");
+    assert_eq!(rest.len(), whole.len() + 1 - 128, "holdfast_tools is listed where there is a rest");
+    let says = tool(&list, "holdfast_tools")["description"].as_str().unwrap();
+    assert!(says.contains(rest[0]) && says.contains(&format!("{} tools are not listed", rest.len())), "{says}");
     let told = caller.told("holdfast_editors").await;
     assert_eq!(told["tools_not_listed"], json!(rest));
     caller.client.ok(rest[0], json!({"text": "unlisted", ARGUMENT: "Forest"})).await;
     scene.owners.push(caller);
+    scene.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_of_several_editors_are_found_and_called_in_the_editor_that_the_arguments_name() {
+    let mut scene = Scene::with(Config::default(), 2, |_, config| FakeUnityConfig { tools: 80, ..config }).await;
+    let first = names(&scene.caller.list().await);
+    assert_eq!(first.len(), 40, "{first:?}");
+    let before = scene.caller.client.notifications(CHANGED).len();
+    let told = scene.caller.client.ok("holdfast_tools", json!({"find": "more-0079"})).await;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let schema = &told["tools"][0]["input_schema"];
+    assert!(told["tools"][0]["name"] == "more-0079" && schema["properties"][ARGUMENT].is_object(), "{told:#}");
+    scene.caller.changes(before + 1).await;
+    assert!(names(&scene.caller.list().await).contains(&"more-0079".to_owned()));
+    let through = |key: &str, editor: Value| {
+        let mut arguments = json!({"key": key});
+        if editor.is_string() {
+            arguments[ARGUMENT] = editor;
+        }
+        json!({"call": "count", "arguments": arguments})
+    };
+    let id = scene.caller.client.call("holdfast_tools", through("unnamed", Value::Null)).await;
+    refused(&scene.caller.client.text(&id).await, &["several Unity projects fit"]);
+    scene.caller.client.ok("holdfast_tools", through("named", json!("Forest"))).await;
+    let by_meta =
+        json!({"name": "holdfast_tools", "arguments": through("meta", Value::Null), "_meta": {META: "Castle"}});
+    let id = scene.caller.client.request("tools/call", by_meta).await;
+    assert!(!scene.caller.client.text(&id).await.1);
+    assert_eq!((scene.runs("unnamed"), scene.runs("named"), scene.runs("meta")), (vec![0, 0], vec![0, 1], vec![1, 0]));
     scene.end().await;
 }
 
