@@ -204,6 +204,7 @@ impl GatewayTool {
                         "call": {"type": "string", "description": "The name of a tool to call, in place of `find`."},
                         "arguments": {
                             "type": "object",
+                            "properties": {},
                             "description": "The arguments of the tool that is called, by its own schema.",
                         },
                     },

@@ -13,7 +13,10 @@ fn tool(name: &str, group: Option<&str>) -> EditorTool {
     EditorTool {
         name: name.to_owned(),
         description: format!("Does {name}. And more."),
-        input_schema: json!({"type": "object"}).as_object().map(InputSchema::from).unwrap_or_default(),
+        input_schema: json!({"type": "object", "properties": {}})
+            .as_object()
+            .map(InputSchema::from)
+            .unwrap_or_default(),
         annotations: unstated(),
         development_only: false,
         repeatable: false,
@@ -171,7 +174,10 @@ fn what_is_told_of_found_tools_is_bounded_in_number_and_bytes() {
     let found = told(&numbered(30));
     assert_eq!(found["tools"].as_array().unwrap().len(), TOOLS_SHOWN_MAX);
     assert_eq!(found["more"], 30 - TOOLS_SHOWN_MAX);
-    assert_eq!(found["tools"][0], json!({"name": "t0", "does": "Does t0.", "input_schema": {"type": "object"}}));
+    assert_eq!(
+        found["tools"][0],
+        json!({"name": "t0", "does": "Does t0.", "input_schema": {"type": "object", "properties": {}}})
+    );
     let fat = |nth: usize| {
         let schema = json!({"type": "object", "description": "x".repeat(TOOLS_SHOWN_MAX_BYTES / 2)});
         let input_schema = schema.as_object().map(InputSchema::from).unwrap();
