@@ -144,7 +144,7 @@ pub struct SharedArgs {
         value_name = "TOOLSET",
         env = "HOLDFAST_TOOLSETS",
         value_delimiter = ',',
-        value_parser = toolset,
+        value_parser = Toolset::parse,
         hide_short_help = true,
         help_heading = RULES
     )]
@@ -529,11 +529,6 @@ pub fn bad_project(config: &Config) -> Option<BadProject> {
 /// Parses one rule of a flag or a variable.
 pub(super) fn rule(text: &str) -> Result<Pattern, BadPattern> {
     Pattern::parse(text.trim())
-}
-
-/// Parses one toolset of a flag or a variable.
-fn toolset(text: &str) -> Result<Toolset, BadPattern> {
-    Toolset::parse(text.trim())
 }
 
 /// Parses a number of seconds of a flag.

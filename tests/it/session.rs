@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::support::{Gateway, PORT, SLACK, Setup, UNKNOWN, connected, editor, gateway, plain, took, unity, until};
+use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::limits;
+use holdfast::protocol::policy::Toolset;
 use holdfast_fake_unity::FakeUnityConfig;
 use holdfast_mcp_client::answer::names;
 use serde_json::json;
@@ -195,7 +197,8 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
 
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_changes_is_announced_a_few_times_at_most() {
-    let setup = Setup::default();
+    let toolsets = vec![Toolset::parse("late-*").unwrap()];
+    let setup = Setup { config: Config { toolsets, ..Setup::default().config }, ..Setup::default() };
     // The editor is slow enough for changes to arrive while a list is fetched.
     let unity = unity(&setup.net, FakeUnityConfig { tick: Duration::from_millis(100), ..editor() }).await;
     let mut gateway = gateway(setup);

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::limits::{CALLS_LISTED_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
 use crate::protocol::dialect::{Annotations, InputSchema};
 use crate::protocol::ids::CallId;
-use crate::protocol::policy::unstated;
 use crate::protocol::text::cut_with_ellipsis;
 
 /// A tool of the gateway.
@@ -73,15 +72,6 @@ pub enum GatewayCall {
 /// The verdicts that [`GatewayTool::Calls`] accepts: the labels of metrics and logs.
 pub const VERDICTS: [&str; 7] =
     ["ok", "tool_error", "not_executed", "outcome_unknown", "still_running", "cancelled", "internal"];
-
-/// The annotations of a tool that changes nothing.
-const READS: Annotations = Annotations {
-    title: String::new(),
-    read_only_hint: true,
-    destructive_hint: false,
-    idempotent_hint: true,
-    open_world_hint: false,
-};
 
 /// The entry of a gateway tool in the tool list.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,10 +203,14 @@ impl GatewayTool {
             ),
         };
         let input_schema = schema.as_object().map(InputSchema::from).unwrap_or_default();
+        // A client must ask its user for a call through this tool as for any tool.
+        let is_any = self == Self::Tools;
         let annotations = Annotations {
             title: title.to_owned(),
-            // A client must ask its user for a call through this tool as for any tool.
-            ..if self == Self::Tools { unstated() } else { READS }
+            read_only_hint: !is_any,
+            destructive_hint: is_any,
+            idempotent_hint: !is_any,
+            open_world_hint: is_any,
         };
         Definition { name: self.name(), description: Cow::Borrowed(description), input_schema, annotations }
     }

@@ -197,7 +197,7 @@ impl Toolset {
     /// # Errors
     /// [`BadPattern`]; its text tells how to fix it.
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
-        Pattern::parse(text).map(Self)
+        Pattern::parse(text.trim()).map(Self)
     }
 
     /// Whether the tool is one of them.

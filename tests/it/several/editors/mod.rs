@@ -10,6 +10,7 @@ use std::path::Path;
 use holdfast::core::calls::Surprises;
 use holdfast::limits::{EDITORS_SOUGHT_MAX, ROUTE_LOOK_EVERY, TOOLS_WAIT};
 use holdfast::platform::host::Host as _;
+use holdfast::protocol::policy::Toolset;
 use holdfast_fake_unity::Package;
 use holdfast_mcp_client::answer::names;
 
@@ -18,6 +19,11 @@ use super::*;
 const CHANGED: &str = "notifications/tools/list_changed";
 const ARGUMENT: &str = "holdfast_editor";
 const META: &str = "dev.holdfast/editor";
+
+/// All tools are listed at first.
+fn all() -> Vec<Toolset> {
+    vec![Toolset::parse("all").unwrap()]
+}
 
 /// A stage with editors that are connected because other sessions work in their projects, and a session that says nothing.
 struct Scene {
@@ -213,7 +219,7 @@ async fn a_name_that_means_different_tools_is_listed_for_each_editor_and_leads_t
         schema_bytes: if nth == 1 { 4096 } else { 0 },
         ..config
     };
-    let mut scene = Scene::with(Config::default(), 3, change).await;
+    let mut scene = Scene::with(Config { toolsets: all(), ..Config::default() }, 3, change).await;
     let list = scene.caller.list().await;
     let listed = names(&list);
     let suffixed: Vec<&String> = listed.iter().filter(|name| name.ends_with("_Forest")).collect();
