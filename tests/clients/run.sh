@@ -102,7 +102,7 @@ in_room() { (cd "$room" && HOME=$room/home TMPDIR=$room/tmp FAKE_UNITY_STEER=$ro
 
 # begin_hub FLAG...: starts a hub that serves HTTP in the room; sets hub, url and HOLDFAST_TOKEN.
 begin_hub() {
-    HOME=$room/home TMPDIR=$room/tmp "$HOLDFAST_BIN" hub --http 127.0.0.1:0 --state-dir "$room/state" "$@" >"$room/hub.out" 2>"$room/hub.err" </dev/null 9>&- &
+    HOME=$room/home TMPDIR=$room/tmp "$HOLDFAST_BIN" hub --http 127.0.0.1:0 --state-dir "$room/state" --toolsets all "$@" >"$room/hub.out" 2>"$room/hub.err" </dev/null 9>&- &
     hub=$!
     for _ in $(seq 600); do
         url=$(sed -n 's/.*"http":"\([^"]*\)".*/\1/p' "$room/state/hub/hub.json" 2>/dev/null)
@@ -162,7 +162,8 @@ against_the_gateway() { # against_the_gateway CLIENT DIALECT OVER: writes what i
         *'"listening"'*) if [ "$over" = http ]; then over_http "$name" >"$room/out" 2>"$room/err" || status=$?; else
             # It listens for changes, lists once and goes: at its first meeting with an editor it would see our own tools only.
             case $name in inspector-*) in_room "$HOLDFAST_BIN" tools --project "$room/project" --dialect "$dialect" >/dev/null 2>&1 9>&- </dev/null ;; esac
-            in_room client "$name" "$HOLDFAST_BIN" --project "$room/project" --dialect "$dialect" >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
+            # The simulated editors have more tools than are listed at first, and the suites look for theirs in the list.
+            in_room client "$name" "$HOLDFAST_BIN" --project "$room/project" --dialect "$dialect" --toolsets all >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
             fi ;;
         *) status="no fake Unity: $line" ;;
     esac

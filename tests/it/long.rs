@@ -11,6 +11,7 @@ use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::limits::{CALLS_LISTED_MAX, FINISHED_CALLS_MAX, TOOL_SCHEMA_MAX_BYTES};
 use holdfast::protocol::mcp;
+use holdfast::protocol::policy::Toolset;
 use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -52,6 +53,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
         let mut setup = Setup { pipe: 1 << 24, ..Setup::default() };
         setup.config.project = Some(folder.path().to_path_buf());
         setup.config.state_dir = Some("/state".into());
+        setup.config.toolsets = vec![Toolset::parse("all").unwrap()];
         setup
     };
     let changes = |gateway: &Gateway| gateway.client.notifications("notifications/tools/list_changed").len();

@@ -30,7 +30,10 @@ pub fn start(package: &Package, room: &Room) -> Unity {
 /// Returns the flags with which a gateway finds the editor. The port is needed only for a package that does not write it to a
 /// file.
 pub fn flags(package: &Package, room: &Room, unity: &Unity) -> Vec<String> {
+    // Some packages have more tools here than are listed at first: a tool that comes later is wanted.
+    let toolsets = ["--toolsets".to_owned(), "later".to_owned()];
     let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
+    flags.extend(toolsets);
     if package.facts.port == Port::Told {
         flags.extend(["--port".to_owned(), unity.port.to_string()]);
     }
