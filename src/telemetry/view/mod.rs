@@ -99,7 +99,6 @@ pub struct Package {
     pub version: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
