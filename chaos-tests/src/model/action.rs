@@ -478,7 +478,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     if !line.hung_up {
         out.push(Action::Break(index));
         let greeted = line.exchange.met().is_some();
-        let seeks = world.ledger.looks() || line.exchange.has_jobs();
+        let seeks = world.ledger.looks() || !line.exchange.jobs.is_empty();
         if greeted && setting.is_asked() && seeks && line.exchange.peek().is_none() {
             let questions = line.asked.len() + line.answers.len();
             match questions {

@@ -497,7 +497,7 @@ impl Step<'_> {
                 let exchange = &mut self.line(index).exchange;
                 if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
                     if has_jobs {
-                        exchange.asks_for_jobs();
+                        exchange.jobs.are_asked_alone = true;
                     }
                     exchange.greeted(Met { journal, ..Met::default() }, usize::from(window), false, seam::now());
                     self.world.tell(epoch, Event::Greeted { heartbeat: false });

@@ -43,7 +43,7 @@ impl Line {
             Ok(Greeted::Done(met)) => {
                 let properties = self.target.dialect.properties();
                 if properties.shape == Shape::Jobs {
-                    self.exchange().asks_for_jobs();
+                    self.exchange().jobs.are_asked_alone = true;
                 }
                 self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {

@@ -85,7 +85,7 @@ impl Line {
         let mut asked = Instant::now();
         loop {
             // The question comes first: otherwise it would never be asked while there is always something else to write.
-            let next = if self.exchange().asks_again(asked) <= Instant::now() {
+            let next = if self.exchange().jobs.asks_again(asked) <= Instant::now() {
                 Next::Order(Order::Outcomes)
             } else {
                 let next = self.exchange().next_but_calls(Instant::now());
@@ -102,7 +102,7 @@ impl Line {
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {
-                    let again = self.exchange().asks_again(asked);
+                    let again = self.exchange().jobs.asks_again(asked);
                     tokio::select! {
                         biased;
                         () = self.shared.woken() => self.with.env.events.handed_over("connection"),

@@ -8,11 +8,9 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use super::{After, Exchange, Settled};
-use crate::core::calls::{Ledger, Settlement};
-use crate::fsm::cause::Loss;
+use super::types::{After, Settled};
 use crate::limits::{JOB_ASKED_MAX, JOB_ASKED_MIN, OUTCOMES_ASKED_EVERY};
-use crate::protocol::dialect::{JournalKey, JournalOutcome};
+use crate::protocol::dialect::JournalOutcome;
 use crate::protocol::ids::CallId;
 
 /// A job is asked for again after this share of the time for which it has run.
@@ -20,10 +18,10 @@ const SHARE: u32 = 4;
 
 /// The jobs of one connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Jobs {
+pub struct Jobs {
     jobs: BTreeMap<CallId, Job>,
     /// Whether a question for outcomes names one attempt only.
-    pub(super) are_asked_alone: bool,
+    pub are_asked_alone: bool,
     /// Whether a job of an earlier connection was still running when it was last asked for.
     pub(super) run_from_before: bool,
 }
@@ -51,7 +49,7 @@ pub enum JobState {
 pub enum JobStep {
     /// The job goes on.
     GoesOn,
-    /// The call is to be given its answer ([`Exchange::answered`]).
+    /// The call is to be given its answer ([`Exchange::answered`](super::Exchange::answered)).
     Ended(After),
     /// The call is looked for now, and what the editor says is to be applied to it ([`outcome`](super::outcome)).
     Lost(Settled),
@@ -68,6 +66,11 @@ impl From<&JournalOutcome> for JobState {
 }
 
 impl Jobs {
+    /// Whether none runs on this connection.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -75,45 +78,22 @@ impl Jobs {
     pub(super) fn calls(&self) -> impl Iterator<Item = &CallId> {
         self.jobs.keys()
     }
-}
 
-impl Exchange {
-    /// The editor runs calls as jobs, and is asked for one at a time.
-    pub fn asks_for_jobs(&mut self) {
-        self.jobs.are_asked_alone = true;
+    /// The editor runs this call as a job from now on.
+    pub(super) fn begins(&mut self, call: CallId, after: After, now: Instant) {
+        self.jobs.insert(call, Job { after, since: now });
     }
 
-    /// Whether the editor runs a call as a job on this connection.
-    pub fn has_jobs(&self) -> bool {
-        self.jobs.len() > 0
+    /// Notes that a job runs. Returns whether it is one of this connection.
+    pub(super) fn runs(&mut self, call: CallId) -> bool {
+        let is_here = self.jobs.contains_key(&call);
+        self.run_from_before |= !is_here;
+        is_here
     }
 
-    /// Handles the reply that the editor runs a call as a job, which has this key.
-    pub fn submitted(
-        &mut self,
-        (call, after): (CallId, After),
-        key: JournalKey,
-        ledger: &mut Ledger,
-        now: Instant,
-    ) -> Vec<Settlement> {
-        self.jobs.jobs.insert(call, Job { after, since: now });
-        ledger.submitted(call, self.epoch, key, now)
-    }
-
-    /// Handles what the editor says of a call. `None` if it is no job of this connection.
-    pub fn job_is(&mut self, call: CallId, state: JobState, ledger: &mut Ledger, now: Instant) -> Option<JobStep> {
-        if state == JobState::Runs {
-            let is_here = self.jobs.jobs.contains_key(&call);
-            self.jobs.run_from_before |= !is_here;
-            return is_here.then_some(JobStep::GoesOn);
-        }
-        let Job { after, .. } = self.jobs.jobs.remove(&call)?;
-        if state == JobState::Ended {
-            return Some(JobStep::Ended(after));
-        }
-        // What keeps the jobs of an editor is lost with its domain.
-        let settlements = ledger.lose(call, self.epoch, Loss::Reload, now);
-        Some(JobStep::Lost(Settled { settlements, events: self.freed() }))
+    /// Removes a job that has ended or is lost; `None` if it is not one of this connection.
+    pub(super) fn over(&mut self, call: CallId) -> Option<After> {
+        self.jobs.remove(&call).map(|job| job.after)
     }
 
     /// When outcomes are to be asked for again, if they were asked for last at this time.
@@ -122,8 +102,8 @@ impl Exchange {
             let ran = asked.saturating_duration_since(since);
             since.max(asked) + (ran / SHARE).clamp(JOB_ASKED_MIN, JOB_ASKED_MAX)
         };
-        let here = self.jobs.jobs.values().map(|job| again(job.since));
-        let before = self.jobs.run_from_before.then(|| asked + JOB_ASKED_MAX);
+        let here = self.jobs.values().map(|job| again(job.since));
+        let before = self.run_from_before.then(|| asked + JOB_ASKED_MAX);
         here.chain(before).min().unwrap_or(asked + OUTCOMES_ASKED_EVERY)
     }
 }

@@ -9,8 +9,7 @@
 //!
 //! If the editor runs a call as a job ([`jobs`]), the call keeps its place until the job has ended.
 //!
-//! The queue of orders is bounded: at most one order of each kind waits, and cancels beyond [`CANCELS_MAX`] are dropped, since a
-//! call's verdict does not depend on them.
+//! At most one order of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
 
 mod jobs;
 mod quiet;
@@ -23,13 +22,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::jobs::Jobs;
-pub use self::jobs::{JobState, JobStep};
+pub use self::jobs::{JobState, JobStep, Jobs};
 use self::quiet::Quiet;
 pub use self::types::{After, Answered, Answers, Meant, Next, Order, Outcome, Question, Settled, Unsendable, outcome};
 use crate::core::calls::{ClaimRefused, Ledger, Sending, Settlement, Terms};
 use crate::fsm::bridge::Event;
-use crate::fsm::cause::Cause;
+use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::retry::Used;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX, WINDOW_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
@@ -78,7 +76,7 @@ pub struct Exchange {
     /// call is asked for once, so that one unreadable record costs no other call its outcome. `None`: the journal is
     /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
-    jobs: Jobs,
+    pub jobs: Jobs,
     quiet: Quiet,
     used: Used,
 }
@@ -571,6 +569,32 @@ impl Exchange {
         }
         if question.again || self.alone.is_some() {
             self.order(Order::Outcomes);
+        }
+    }
+
+    /// Handles the reply that the editor runs a call as a job, which has this key.
+    pub fn submitted(
+        &mut self,
+        (call, after): (CallId, After),
+        key: JournalKey,
+        ledger: &mut Ledger,
+        now: Instant,
+    ) -> Vec<Settlement> {
+        self.jobs.begins(call, after, now);
+        ledger.submitted(call, self.epoch, key, now)
+    }
+
+    /// Handles what the editor says of a call. `None` if it is no job of this connection.
+    pub fn job_is(&mut self, call: CallId, state: JobState, ledger: &mut Ledger, now: Instant) -> Option<JobStep> {
+        match state {
+            JobState::Runs => self.jobs.runs(call).then_some(JobStep::GoesOn),
+            JobState::Ended => self.jobs.over(call).map(JobStep::Ended),
+            JobState::Lost => {
+                self.jobs.over(call)?;
+                // What keeps the jobs of an editor is lost with its domain.
+                let settlements = ledger.lose(call, self.epoch, Loss::Reload, now);
+                Some(JobStep::Lost(Settled { settlements, events: self.freed() }))
+            }
         }
     }
 }

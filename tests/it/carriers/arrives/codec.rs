@@ -30,6 +30,7 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[9310],
     reads_unity_port: false,
     shape: Shape::Stream,
+    listed_first: &[],
     roles: Roles::NONE,
 };
 

@@ -30,6 +30,7 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[9320],
     reads_unity_port: false,
     shape: Shape::Jobs,
+    listed_first: &[],
     roles: Roles::NONE,
 };
 
