@@ -16,7 +16,7 @@ pub type Kind = (&'static str, fn(&Sides, &[u8]), fn(&Sides) -> Vec<Vec<u8>>, fn
 
 /// Everything that is fuzzed of a dialect.
 pub const KINDS: [Kind; 9] = [
-    ("decode", replies::decode, |sides| sides.recorded().frames.clone(), |_| true, 15_000, 4096),
+    ("decode", replies::decode, |sides| sides.recorded().frames.clone(), Sides::is_stream, 15_000, 4096),
     ("greeting", replies::greeting, replies::greetings, Sides::is_stream, 5_000, 2048),
     ("answer", replies::answer, replies::answers, |sides| !sides.is_stream(), 5_000, 4096),
     ("outcomes", replies::outcomes, |sides| sides.recorded().results.clone(), Sides::has_journal, 10_000, 4096),
