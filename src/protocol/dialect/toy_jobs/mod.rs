@@ -39,6 +39,7 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Jobs,
+    listed_first: &[],
     roles: Roles { compile: &["compile"], ..Roles::NONE },
 };
 
