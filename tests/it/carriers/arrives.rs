@@ -17,12 +17,12 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
-use self::codec::ToyArrives;
+use self::codec::MadeArrives;
 use self::editor::Editor;
 use crate::support::net::MemoryNet;
 use crate::support::{Gateway, PATIENT, PORT, Setup, gateway, until};
 
-const DIALECTS: Dialects = &[&ToyArrives];
+const DIALECTS: Dialects = &[&MadeArrives];
 /// The port that the package has if nothing names another.
 const DEFAULT: u16 = 9310;
 
@@ -45,7 +45,7 @@ fn setup(project: &Path) -> Setup {
         ..Config::default()
     };
     let setup = Setup { config, ..Setup::default() };
-    Host::write(&*setup.host, &project.join("Library/toy-arrives"), b"").unwrap();
+    Host::write(&*setup.host, &project.join("Library/made-arrives"), b"").unwrap();
     setup
 }
 

@@ -15,11 +15,11 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use self::codec::ToyJobs;
+use self::codec::MadeJobs;
 use self::editor::{Editor, Loses, RELOAD, Reload};
 use crate::support::{Gateway, PATIENT, PORT, Setup, gateway, until};
 
-const DIALECTS: Dialects = &[&ToyJobs];
+const DIALECTS: Dialects = &[&MadeJobs];
 
 struct Stage {
     it: Gateway,
@@ -268,7 +268,7 @@ async fn an_editor_that_refuses_the_token_of_its_file_is_sent_no_call() {
     let (folder, path) = project();
     let setup = setup(&path);
     let editor = Editor::start(setup.net.clone(), Machine(setup.host.clone()), PORT, &path);
-    Host::write(&*setup.host, &path.join("Library/toy-jobs.json"), br#"{"token":"of another"}"#).unwrap();
+    Host::write(&*setup.host, &path.join("Library/made-jobs.json"), br#"{"token":"of another"}"#).unwrap();
     let mut it = gateway(setup);
     it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     let id = it.client.call("work", json!({"key": "k"})).await;

@@ -19,18 +19,20 @@ pub fn open(package: &Package) -> Outcome {
         std::fs::create_dir_all(room.project().join(folder)).expect("a folder");
     }
     let project = room.project().display().to_string();
+    let look = package.calls(Task::Look, "seen").tool;
+    // Some packages have more tools here than are listed at first.
     let (mut client, unity);
     if package.facts.port == Port::Told {
         let port = room.port().to_string();
-        client = Client::open(&room, &["--project", &project, "--dialect", package.name, "--port", &port]);
+        let flags = ["--project", &project, "--toolsets", look, "--dialect", package.name, "--port", &port];
+        client = Client::open(&room, &flags);
         client.tools();
         unity = Unity::of_project(&room, &["--dialect", package.name, "--port", &port]);
     } else {
-        client = Client::open(&room, &["--project", &project]);
+        client = Client::open(&room, &["--project", &project, "--toolsets", look]);
         client.tools();
         unity = stage::start(package, &room);
     }
-    let look = package.calls(Task::Look, "seen").tool;
     until("the tools are listed", || client.tools().iter().any(|tool| tool == look));
     client.close(&room);
     drop(unity);

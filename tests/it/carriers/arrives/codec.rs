@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-const RECORD: &str = "Library/toy-arrives";
+const RECORD: &str = "Library/made-arrives";
 
 static PROPERTIES: Properties = Properties {
     window: 1,
@@ -36,11 +36,11 @@ static PROPERTIES: Properties = Properties {
 
 /// The dialect.
 #[derive(Debug)]
-pub struct ToyArrives;
+pub struct MadeArrives;
 
-impl Dialect for ToyArrives {
+impl Dialect for MadeArrives {
     fn name(&self) -> &'static str {
-        "toy-arrives"
+        "made-arrives"
     }
     fn title(&self) -> &'static str {
         "the toy that connects to us"

@@ -1,6 +1,6 @@
 //! The codec of a small package whose editor is an HTTP server that runs calls as jobs.
 //!
-//! `Library/toy-jobs.json` of the project has `{"token":"…"}`; any other token gets 401. `GET /status` says `{"store":"name"}`: where its
+//! `Library/made-jobs.json` of the project has `{"token":"…"}`; any other token gets 401. `GET /status` says `{"store":"name"}`: where its
 //! jobs are kept, a new name when they are lost. `GET /tools` is the list. `POST /call` with `{"tool":…,"arguments":…}` says `{"ok":…}`,
 //! `{"error":…}`, or `{"job":"id"}`. `GET /job?id=…` says `{"state":"running"}` or `{"state":"over"}` with the `ok` or the `error` of the
 //! call; 404 of a job that is not there any more. `POST /cancel?id=…` keeps one from running that has not begun (`{"state":"unrun"}`).
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-const RECORD: &str = "Library/toy-jobs.json";
+const RECORD: &str = "Library/made-jobs.json";
 
 static PROPERTIES: Properties = Properties {
     window: 2,
@@ -36,7 +36,7 @@ static PROPERTIES: Properties = Properties {
 
 /// The dialect.
 #[derive(Debug)]
-pub struct ToyJobs;
+pub struct MadeJobs;
 
 /// What the editor says of a call or a job.
 #[derive(Deserialize)]
@@ -48,9 +48,9 @@ struct Said<'a> {
     error: Option<String>,
 }
 
-impl Dialect for ToyJobs {
+impl Dialect for MadeJobs {
     fn name(&self) -> &'static str {
-        "toy-jobs"
+        "made-jobs"
     }
     fn title(&self) -> &'static str {
         "the toy that runs jobs"

@@ -119,7 +119,7 @@ impl Editor {
     pub fn new_token(&self, token: &str) {
         let mut state = self.state.lock().unwrap();
         token.clone_into(&mut state.token);
-        let file = state.project.join("Library/toy-jobs.json");
+        let file = state.project.join("Library/made-jobs.json");
         state.machine.0.write(&file, json!({ "token": token }).to_string().as_bytes()).unwrap();
     }
 
