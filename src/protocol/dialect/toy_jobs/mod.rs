@@ -39,7 +39,6 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Jobs,
-    listed_first: &[],
     roles: Roles { compile: &["compile"], ..Roles::NONE },
 };
 
