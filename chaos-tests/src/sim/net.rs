@@ -157,9 +157,7 @@ impl Net for SimNet {
         Box::pin(async move {
             let stream = TcpStream::connect((self.peer, port)).await?;
             Ok(match &self.proxy {
-                Some((wire, recorder)) => {
-                    Box::new(Proxied::new(stream, wire.clone(), recorder.clone(), false)) as BoxStream
-                }
+                Some((wire, recorder)) => Box::new(Proxied::new(stream, wire.clone(), recorder.clone())) as BoxStream,
                 None => Box::new(stream),
             })
         })
@@ -177,9 +175,7 @@ impl Net for SimNet {
                 host.set_process(owner.pid, Liveness::Alive);
                 Arc::clone(host)
             });
-            // Where the editor connects, the proxy is around what is accepted.
-            let proxy = self.proxy.clone().filter(|(wire, _)| wire.lock().package.facts.dials);
-            Ok(Arc::new(Bound { listener, addr, host, proxy }) as Arc<dyn Listener>)
+            Ok(Arc::new(Bound { listener, addr, host }) as Arc<dyn Listener>)
         })
     }
 }
@@ -188,7 +184,6 @@ struct Bound {
     listener: TcpListener,
     addr: SocketAddr,
     host: Option<Arc<MemoryHost>>,
-    proxy: Option<(Wire, Recorder)>,
 }
 
 impl Drop for Bound {
@@ -207,11 +202,7 @@ impl Listener for Bound {
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
         Box::pin(async move {
             let (stream, peer) = self.listener.accept().await?;
-            let stream: BoxStream = match self.proxy.clone() {
-                Some((wire, recorder)) => Box::new(Proxied::new(stream, wire, recorder, true)),
-                None => Box::new(stream),
-            };
-            Ok((stream, peer))
+            Ok((Box::new(stream) as BoxStream, peer))
         })
     }
 }
@@ -222,9 +213,6 @@ struct Proxied {
     wire: Wire,
     recorder: Recorder,
     connection: u64,
-    /// Whether it is an editor's that has connected to the gateway and to which the gateway has said nothing yet, or only why it is
-    /// turned away. It does not count as a connection until then.
-    is_arrival: bool,
     born: u64,
     package: &'static Package,
     /// Requests without an answer: the id on the wire, and the name in the history.
@@ -246,21 +234,18 @@ struct Proxied {
 }
 
 impl Proxied {
-    fn new(inner: TcpStream, wire: Wire, recorder: Recorder, is_arrival: bool) -> Self {
+    fn new(inner: TcpStream, wire: Wire, recorder: Recorder) -> Self {
         let (connection, born, package) = {
             let mut faults = wire.lock();
             faults.connections += 1;
             (faults.connections, faults.resets, faults.package)
         };
-        if !is_arrival {
-            recorder.record(Event::Dialed(connection));
-        }
+        recorder.record(Event::Dialed(connection));
         Self {
             inner,
             wire,
             recorder,
             connection,
-            is_arrival,
             born,
             package,
             open: Vec::new(),
@@ -402,12 +387,6 @@ impl Proxied {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
             let message = observer::message(&bytes);
             let asked = (self.package.wire.asked)(&bytes, &message);
-            if self.is_arrival && asked.id.is_empty() {
-                continue;
-            }
-            if std::mem::take(&mut self.is_arrival) {
-                self.recorder.record(Event::Dialed(self.connection));
-            }
             let id = self.open(&asked);
             let Asked { method, sending, .. } = asked;
             let asks = method == "holdfast/outcome";
@@ -499,9 +478,7 @@ impl Drop for Proxied {
         faults.wakers.remove(&(self.connection, true));
         faults.wakers.remove(&(self.connection, false));
         drop(faults);
-        if !self.is_arrival {
-            self.recorder.record(Event::HungUp(self.connection));
-        }
+        self.recorder.record(Event::HungUp(self.connection));
     }
 }
 
