@@ -130,11 +130,6 @@ pub const TOOLS_LISTED_MAX: usize = 40;
 /// Tools that were found by words and are listed too; the oldest fall out. With those that are listed at first, a list stays below
 /// the strictest client's limit.
 pub const TOOLS_FOUND_MAX: usize = 40;
-/// Tools in one answer of `holdfast_tools`: a model that needs more asks with other words.
-pub const TOOLS_SHOWN_MAX: usize = 10;
-/// Bytes of schemas in one answer of `holdfast_tools`. Usual tools have 1 to 3 KiB. A schema for which there is no room is left out, and the
-/// answer says so.
-pub const TOOLS_SHOWN_MAX_BYTES: usize = 32 * 1024;
 /// Bytes taken of the words that `holdfast_tools` looks for: a long sentence.
 pub const TOOLS_WORDS_MAX_BYTES: usize = 256;
 /// Tools kept from one editor; a longer list is a mistake, and a client could not show it.

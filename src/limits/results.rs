@@ -20,3 +20,8 @@ pub const IMAGE_BASE64_MAX_BYTES: usize = 5 * MIB;
 pub const IMAGE_SIDE_MAX_PIXELS: u32 = 8_000;
 /// Segments of a JPEG that are passed over on the way to its size. Cameras write some 20; a colour profile has at most 255.
 pub const JPEG_SEGMENTS_MAX: usize = 1_000;
+/// Tools in one answer of `holdfast_tools`: a model that needs more asks with other words.
+pub const TOOLS_SHOWN_MAX: usize = 10;
+/// Bytes of schemas in one answer of `holdfast_tools`. Usual tools have 1 to 3 KiB. A schema for which there is no room is left out, and the
+/// answer says so.
+pub const TOOLS_SHOWN_MAX_BYTES: usize = 32 * 1024;
