@@ -7,11 +7,11 @@ use std::time::Duration;
 use holdfast::protocol::dialect::{self, Dialect, EditorTool, Hello, Inbound, ListStep, Order, Reply, WireId};
 use holdfast_fake_unity::{AbortiveTcp, FakeUnity, FakeUnityConfig, PACKAGES, Package, Shape};
 use holdfast_testkit::facts::{Fact, Wrong, applies, differences};
+use holdfast_testkit::net::meet;
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
 use syn::visit::{self, Visit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 /// Longest wait for anything. Only a broken editor makes a test wait this long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,8 +25,9 @@ async fn listed(dialect: &dyn Dialect, package: &'static Package) -> Option<Vec<
     let config = FakeUnityConfig { package, package_version: package.newest(), ..FakeUnityConfig::default() };
     let unity = FakeUnity::start(config, Arc::new(AbortiveTcp::default())).await.expect("it starts");
     let port = unity.port().expect("it listens");
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("it accepts");
+    let (mut stream, said) = meet(&AbortiveTcp::default(), dialect, port).await.expect("it accepts");
     let mut framer = dialect.framer();
+    framer.push(&said);
     let hello = Hello { editor_port: port, ..Hello::default() };
     for number in 1.. {
         let order = match number {

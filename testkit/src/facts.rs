@@ -26,6 +26,8 @@ pub enum Fact {
     DefaultPorts,
     /// How requests and replies belong together.
     Shape,
+    /// Whether the editor connects to the gateway.
+    WhoDials,
     /// How many requests the editor takes at once.
     Window,
     /// The largest message.
@@ -60,10 +62,11 @@ pub enum Fact {
 
 impl Fact {
     /// All kinds.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::PortFile,
         Self::DefaultPorts,
         Self::Shape,
+        Self::WhoDials,
         Self::Window,
         Self::RequestMax,
         Self::Announces,
@@ -120,8 +123,14 @@ pub fn differences(
     let names_port = facts.port.file().map(|(path, _)| path);
     beside(Fact::PortFile, format!("{:?}", names_port.filter(|path| paths.contains(path))), format!("{names_port:?}"));
     beside(Fact::DefaultPorts, format!("{:?}", properties.default_ports), format!("{:?}", facts.default_ports));
-    let each = facts.shape == Shape::ConnectionEach;
-    beside(Fact::Shape, format!("{}", properties.shape != WireShape::Stream), format!("{each}"));
+    let shape = match facts.shape {
+        Shape::Stream { .. } => WireShape::Stream,
+        Shape::ConnectionEach if facts.jobs => WireShape::Jobs,
+        Shape::ConnectionEach => WireShape::Requests,
+    };
+    beside(Fact::Shape, format!("{:?}", properties.shape), format!("{shape:?}"));
+    let arrives = matches!(dialect.endpoint(1, &ProjectFacts::default()), Endpoint::Arrival(_));
+    beside(Fact::WhoDials, arrives.to_string(), facts.dials.to_string());
     beside(Fact::Window, properties.window.to_string(), facts.window.to_string());
     let takes =
         if facts.request_max_bytes == usize::MAX { properties.request_max_bytes } else { facts.request_max_bytes };
@@ -346,7 +355,11 @@ impl Dialect for Wrong {
         self.inner.framer()
     }
     fn endpoint(&self, port: u16, facts: &ProjectFacts) -> Endpoint {
-        self.inner.endpoint(port, facts)
+        match self.inner.endpoint(port, facts) {
+            Endpoint::Arrival(port) if self.fact == Fact::WhoDials => Endpoint::Port(port),
+            _ if self.fact == Fact::WhoDials => Endpoint::Arrival(port),
+            right => right,
+        }
     }
     fn reception(&self) -> Option<Box<dyn Reception>> {
         self.inner.reception()

@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use holdfast::protocol::dialect::{Dialect, Heard, Introduction};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::sync::{mpsc, watch};
 
 use crate::sabotage::MARK;
@@ -22,6 +24,27 @@ const PIPE_BYTES: usize = 256 * 1024;
 const BACKLOG: usize = 64;
 /// How long Windows repeats the SYN to a port where nobody listens.
 const SLOW_REFUSAL: Duration = Duration::from_secs(2);
+
+/// Opens a connection to the editor at this port: connects, or waits for the editor to connect, as its package wants it. Returns it
+/// with the bytes that came after the first words of an editor that connected.
+///
+/// # Errors
+/// Any error of the network, or an editor that does not introduce itself.
+pub async fn meet(net: &dyn Net, dialect: &dyn Dialect, port: u16) -> io::Result<(BoxStream, Bytes)> {
+    let Some(mut reception) = dialect.reception() else { return Ok((net.connect(port).await?, Bytes::new())) };
+    let (mut stream, _) = net.bind(port).await?.accept().await?;
+    loop {
+        let mut words = Vec::new();
+        if stream.read_buf(&mut words).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        match reception.hear(&words) {
+            Ok(Heard::NotYet(_)) => {}
+            Ok(Heard::Introduced(Introduction { rest, .. })) => return Ok((stream, rest)),
+            Err(bad) => return Err(io::Error::other(bad.to_string())),
+        }
+    }
+}
 
 #[derive(Default)]
 struct Ports {

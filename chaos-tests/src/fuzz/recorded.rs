@@ -15,7 +15,7 @@ use holdfast::protocol::framing::http::{Request, Response, ResponseDecoder};
 use holdfast::protocol::ids::CallId;
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine, Package, Task};
 use holdfast_testkit::host::MemoryHost;
-use holdfast_testkit::net::MemoryNet;
+use holdfast_testkit::net::{MemoryNet, meet};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -113,6 +113,7 @@ async fn play(dialect: &'static dyn Dialect, package: &'static Package) -> Recor
             },
             ..Recorded::default()
         },
+        token: dialect.endpoint(editor_port, &dialect.read_project(&known)).token().cloned(),
         stream: None,
         number: 0,
     };
@@ -134,6 +135,7 @@ struct Session {
     dialect: &'static dyn Dialect,
     net: Arc<MemoryNet>,
     said: Recorded,
+    token: Option<Secret>,
     stream: Option<Stream>,
     number: u64,
 }
@@ -193,7 +195,12 @@ impl Session {
             let tool = self.said.tools.iter().find(|tool| tool.name == call.tool).cloned();
             let prepared = self.dialect.prepare_call(&sending, call.tool, tool.as_deref(), &arguments);
             let order = Order::Call { tool: call.tool, call: &prepared, expected: None, progress: true };
-            self.ask(Some(id), &order).await;
+            let reply = self.ask(Some(id), &order).await;
+            let key = reply.and_then(|reply| self.dialect.submitted(&reply, journal?));
+            if let Some(key) = key {
+                tokio::time::sleep(WAIT).await;
+                self.ask(None, &Order::Outcomes(&[key])).await;
+            }
             if let Recovery::Journal(key) = &prepared.recovery {
                 keys.push(key.clone());
             }
@@ -227,8 +234,10 @@ impl Session {
 
     async fn ask_over_stream(&mut self, id: WireId, bytes: &[u8]) -> Option<Reply> {
         if self.stream.is_none() {
-            let socket = self.net.connect(self.said.hello.editor_port).await.ok()?;
-            self.stream = Some(Stream { socket, framer: self.dialect.framer() });
+            let (socket, said) = meet(&*self.net, self.dialect, self.said.hello.editor_port).await.ok()?;
+            let mut framer = self.dialect.framer();
+            framer.push(&said);
+            self.stream = Some(Stream { socket, framer });
         }
         let Stream { socket, framer } = self.stream.as_mut()?;
         let mut ours = self.dialect.framer();
@@ -255,7 +264,10 @@ impl Session {
 
     async fn ask_over_http(&mut self, id: WireId, request: &Request) -> Option<Reply> {
         let mut socket = self.net.connect(self.said.hello.editor_port).await.ok()?;
-        socket.write_all(&request.encode(self.said.hello.editor_port, None)).await.ok()?;
+        socket
+            .write_all(&request.encode(self.said.hello.editor_port, self.token.as_ref().map(Secret::reveal)))
+            .await
+            .ok()?;
         let mut decoder = ResponseDecoder::new(EDITOR_MESSAGE_MAX_BYTES);
         let mut piece = Vec::new();
         let response = loop {

@@ -76,6 +76,8 @@ pub enum Broken {
     GoodbyeUnheard,
     /// Replies are matched with calls by their order, not by their number.
     RepliesInOrder,
+    /// A call that is to run as a job is sent again if the answer that names the job is lost.
+    SubmissionAgain,
     /// The name of a job is not kept for the time after a loss.
     JobUnnamed,
     /// The reply that only names a job is taken for the answer to the call.

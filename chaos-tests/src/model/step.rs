@@ -421,10 +421,12 @@ impl Step<'_> {
             let key = key.clone();
             self.world.records(|records| records.sent(call, kind, key));
         }
+        let mut terms = seam::terms(kind, key);
+        terms.repeatable |= kind == Kind::Job && self.broken(Broken::SubmissionAgain);
+        let terms = (terms, after);
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
         let deadline = ledger.deadline();
-        let terms = (seam::terms(kind, key), after);
         let claimed = ledger.with(|ledger, now| {
             exchange.claim(number, seam::id(call), terms, ledger, if late { deadline } else { now })
         });

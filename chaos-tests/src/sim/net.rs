@@ -157,7 +157,9 @@ impl Net for SimNet {
         Box::pin(async move {
             let stream = TcpStream::connect((self.peer, port)).await?;
             Ok(match &self.proxy {
-                Some((wire, recorder)) => Box::new(Proxied::new(stream, wire.clone(), recorder.clone())) as BoxStream,
+                Some((wire, recorder)) => {
+                    Box::new(Proxied::new(stream, wire.clone(), recorder.clone(), false)) as BoxStream
+                }
                 None => Box::new(stream),
             })
         })
@@ -175,7 +177,9 @@ impl Net for SimNet {
                 host.set_process(owner.pid, Liveness::Alive);
                 Arc::clone(host)
             });
-            Ok(Arc::new(Bound { listener, addr, host }) as Arc<dyn Listener>)
+            // Where the editor connects, the proxy is around what is accepted.
+            let proxy = self.proxy.clone().filter(|(wire, _)| wire.lock().package.facts.dials);
+            Ok(Arc::new(Bound { listener, addr, host, proxy }) as Arc<dyn Listener>)
         })
     }
 }
@@ -184,6 +188,7 @@ struct Bound {
     listener: TcpListener,
     addr: SocketAddr,
     host: Option<Arc<MemoryHost>>,
+    proxy: Option<(Wire, Recorder)>,
 }
 
 impl Drop for Bound {
@@ -202,7 +207,11 @@ impl Listener for Bound {
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
         Box::pin(async move {
             let (stream, peer) = self.listener.accept().await?;
-            Ok((Box::new(stream) as BoxStream, peer))
+            let stream: BoxStream = match self.proxy.clone() {
+                Some((wire, recorder)) => Box::new(Proxied::new(stream, wire, recorder, true)),
+                None => Box::new(stream),
+            };
+            Ok((stream, peer))
         })
     }
 }
@@ -213,6 +222,9 @@ struct Proxied {
     wire: Wire,
     recorder: Recorder,
     connection: u64,
+    /// Whether it is an editor's that has connected to the gateway and to which the gateway has said nothing yet, or only why it is
+    /// turned away. It does not count as a connection until then.
+    is_arrival: bool,
     born: u64,
     package: &'static Package,
     /// Requests without an answer: the id on the wire, and the name in the history.
@@ -234,18 +246,21 @@ struct Proxied {
 }
 
 impl Proxied {
-    fn new(inner: TcpStream, wire: Wire, recorder: Recorder) -> Self {
+    fn new(inner: TcpStream, wire: Wire, recorder: Recorder, is_arrival: bool) -> Self {
         let (connection, born, package) = {
             let mut faults = wire.lock();
             faults.connections += 1;
             (faults.connections, faults.resets, faults.package)
         };
-        recorder.record(Event::Dialed(connection));
+        if !is_arrival {
+            recorder.record(Event::Dialed(connection));
+        }
         Self {
             inner,
             wire,
             recorder,
             connection,
+            is_arrival,
             born,
             package,
             open: Vec::new(),
@@ -387,6 +402,12 @@ impl Proxied {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
             let message = observer::message(&bytes);
             let asked = (self.package.wire.asked)(&bytes, &message);
+            if self.is_arrival && asked.id.is_empty() {
+                continue;
+            }
+            if std::mem::take(&mut self.is_arrival) {
+                self.recorder.record(Event::Dialed(self.connection));
+            }
             let id = self.open(&asked);
             let Asked { method, sending, .. } = asked;
             let asks = method == "holdfast/outcome";
@@ -478,7 +499,9 @@ impl Drop for Proxied {
         faults.wakers.remove(&(self.connection, true));
         faults.wakers.remove(&(self.connection, false));
         drop(faults);
-        self.recorder.record(Event::HungUp(self.connection));
+        if !self.is_arrival {
+            self.recorder.record(Event::HungUp(self.connection));
+        }
     }
 }
 

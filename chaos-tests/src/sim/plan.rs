@@ -434,8 +434,8 @@ impl Plan {
 
     /// Returns the same plan for an editor with this package.
     pub fn in_package(self, package: &'static Package) -> Self {
-        // Without a project there is no file with what the greeting needs.
-        let by_flag = self.by_flag && !matches!(package.facts.port, Port::Record(..));
+        // Without a project there is no file with what the greeting needs, and it is not known whose editor may connect.
+        let by_flag = self.by_flag && !matches!(package.facts.port, Port::Record(..)) && !package.facts.dials;
         let version = if package == self.package { self.version } else { version(package, self.seed) };
         // Only the user can name a port that stands nowhere, and can name only one.
         let (sessions, editors) = if package.facts.port == Port::Told { (1, 1) } else { (self.sessions, self.editors) };

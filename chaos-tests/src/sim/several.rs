@@ -44,14 +44,19 @@ fn of_session(plan: &Plan, recorder: &Recorder, number: u8) -> Recorder {
 /// The network of the gateway: the port decides to which editor's machine a connection leads.
 struct Machines(Vec<SimNet>);
 
+impl Machines {
+    fn of(&self, port: u16) -> &SimNet {
+        self.0.get(usize::from(port.saturating_sub(PORT) / PORTS_EACH)).unwrap_or(&self.0[0])
+    }
+}
+
 impl Net for Machines {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
-        let machine = self.0.get(usize::from(port.saturating_sub(PORT) / PORTS_EACH)).unwrap_or(&self.0[0]);
-        machine.connect(port)
+        self.of(port).connect(port)
     }
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
-        self.0[0].bind(port)
+        self.of(port).bind(port)
     }
 }
 

@@ -280,6 +280,7 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::JournalDenies, AT_MOST_ONCE, journaled.clone()),
         (Broken::NeitherFencedNorSealed, AT_MOST_ONCE, journaled.clone()),
         (Broken::JournalUnasked, JOURNAL_ASKED, journaled),
+        (Broken::SubmissionAgain, AT_MOST_ONCE, of_jobs(false, setting(&[Job], 1, 1))),
         (Broken::JobUnnamed, JOURNAL_ASKED, of_jobs(true, setting(&[Job], 1, 1))),
         (Broken::NameIsAnswer, ANSWER_RAN, of_jobs(true, setting(&[Job], 1, 1))),
         (Broken::LostJobUnrun, AT_MOST_ONCE, of_jobs(true, setting(&[Job], 1, 1))),

@@ -79,6 +79,10 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn listener_outlives_connections(&self) -> Duration {
         Duration::ZERO
     }
+    /// Whether the bridge connects to the gateway, which listens on the port.
+    fn dials(&self) -> bool {
+        false
+    }
     /// Whether the package listens on its port for a moment before the bridge does, to check whether the port is free.
     fn probes_port(&self) -> bool {
         false

@@ -35,6 +35,10 @@ mod steer;
 mod tools;
 #[cfg(feature = "toy")]
 mod toy;
+#[cfg(feature = "toy")]
+mod toy_arrives;
+#[cfg(feature = "toy")]
+mod toy_jobs;
 mod turbokettle;
 mod uloop;
 mod umcp;

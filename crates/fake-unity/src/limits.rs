@@ -46,6 +46,8 @@ pub const HANDED_OUT_FROM: u16 = 49_152;
 pub const BIND_WAIT: Duration = Duration::from_millis(200);
 /// Pause between the attempts to bind (see [`BIND_WAIT`]), and after an accept that failed.
 pub const BIND_RETRY: Duration = Duration::from_millis(100);
+/// Pause between the attempts of a bridge that connects to the gateway.
+pub const DIAL_RETRY: Duration = Duration::from_millis(50);
 /// Ports behind its own one that a fake uLoop or holdfast bridge tries (the packages' own number).
 pub const PORTS_BEHIND: u16 = 9;
 /// How long a fake bridge of holdfast's own package tries to get its port back after a reload (the package's own number).

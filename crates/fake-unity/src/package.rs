@@ -40,6 +40,10 @@ pub struct Facts {
     pub versions: &'static [PackageVersion],
     /// How requests and their replies belong together.
     pub shape: Shape,
+    /// Whether the editor connects to the gateway, which listens on the port.
+    pub dials: bool,
+    /// Whether the answer to a call may only name a job, which is asked for until it has ended.
+    pub jobs: bool,
     /// How many requests the editor takes at once.
     pub window: usize,
     /// Whether only calls count for the window: other requests are answered beside them.
@@ -110,6 +114,8 @@ impl Facts {
         default_ports: &[],
         versions: &[],
         shape: Shape::Stream { names_calls: true, names_all: true },
+        dials: false,
+        jobs: false,
         window: 1,
         window_is_of_calls: false,
         request_max_bytes: 0,

@@ -7,9 +7,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::config::FakeUnityConfig;
 use super::face::Face;
 use super::package::{Facts, Package};
-#[cfg(feature = "toy")]
-use super::toy;
 use super::{holdfast, turbokettle, uloop, umcp, unity_mcp};
+#[cfg(feature = "toy")]
+use super::{toy, toy_arrives, toy_jobs};
 
 /// Makes the package's side of an editor.
 type MakeFace = fn(&FakeUnityConfig) -> Arc<dyn Face>;
@@ -23,6 +23,10 @@ const LIST: &[(&Package, MakeFace)] = &[
     (&unity_mcp::PACKAGE, unity_mcp::face),
     #[cfg(feature = "toy")]
     (&toy::PACKAGE, toy::face),
+    #[cfg(feature = "toy")]
+    (&toy_arrives::PACKAGE, toy_arrives::face),
+    #[cfg(feature = "toy")]
+    (&toy_jobs::PACKAGE, toy_jobs::face),
 ];
 
 /// All packages, in the order of their turns.

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_net::Listener;
+use holdfast_net::{BoxFuture, BoxStream, Listener};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -16,7 +17,7 @@ use super::main_thread;
 use super::model::{Editor, Request};
 use super::project::Project;
 use super::work::{NextPort, Order};
-use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
+use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, DIAL_RETRY, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
 
 /// The lock file that exists during a domain reload.
 const RELOAD_LOCK: &str = "Temp/domainreload.lock";
@@ -284,6 +285,12 @@ impl Runtime {
     }
 
     async fn open_port(&self, port: u16) -> io::Result<Arc<dyn Listener>> {
+        if self.face.dials() {
+            let editor = Arc::clone(&self.editor);
+            // Another port is one that is free: the gateway is to listen on it.
+            let port = if port == 0 { editor.net.bind(0).await?.local_addr().port() } else { port };
+            return Ok(Arc::new(Dialing { editor, port }));
+        }
         // Held until another is found, so that the system does not give it again.
         let mut last = None;
         loop {
@@ -351,6 +358,33 @@ impl Runtime {
 
     fn write_settings(&self, running: bool) {
         self.editor.keep(self.face.settings(&self.editor, self.last_port, running));
+    }
+}
+
+/// What a bridge that connects to the gateway has in the place of a listener: it connects again and again, whenever it has no
+/// connection.
+struct Dialing {
+    editor: Arc<Editor>,
+    port: u16,
+}
+
+impl Listener for Dialing {
+    fn local_addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            loop {
+                // A connection that was made a moment ago does not count before its task has begun.
+                tokio::time::sleep(DIAL_RETRY).await;
+                if self.editor.connections() == 0
+                    && let Ok(stream) = self.editor.net.connect(self.port).await
+                {
+                    return Ok((stream, self.local_addr()));
+                }
+            }
+        })
     }
 }
 

@@ -25,6 +25,10 @@ mod tests;
 mod tools;
 #[cfg(feature = "toy")]
 pub mod toy;
+#[cfg(feature = "toy")]
+pub mod toy_arrives;
+#[cfg(feature = "toy")]
+pub mod toy_jobs;
 pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
@@ -62,6 +66,10 @@ pub const ALL: Dialects = &[
     &turbokettle::Turbokettle,
     #[cfg(feature = "toy")]
     &toy::Toy,
+    #[cfg(feature = "toy")]
+    &toy_arrives::ToyArrives,
+    #[cfg(feature = "toy")]
+    &toy_jobs::ToyJobs,
     &unity_mcp::UnityMcp,
     &umcp::Umcp,
     &uloop::Uloop,

@@ -17,10 +17,10 @@ pub type Kind = (&'static str, fn(&Sides, &[u8]), fn(&Sides) -> Vec<Vec<u8>>, fn
 /// Everything that is fuzzed of a dialect.
 pub const KINDS: [Kind; 9] = [
     ("decode", replies::decode, |sides| sides.recorded().frames.clone(), Sides::is_stream, 15_000, 4096),
-    ("greeting", replies::greeting, replies::greetings, Sides::is_stream, 5_000, 2048),
+    ("greeting", replies::greeting, replies::greetings, Sides::speaks_json, 5_000, 2048),
     ("answer", replies::answer, replies::answers, |sides| !sides.is_stream(), 5_000, 4096),
     ("outcomes", replies::outcomes, |sides| sides.recorded().results.clone(), Sides::has_journal, 10_000, 4096),
-    ("tools", files::tools, files::lists, Sides::is_stream, 10_000, 8192),
+    ("tools", files::tools, files::lists, Sides::speaks_json, 10_000, 8192),
     ("project", files::project, files::projects, |_| true, 10_000, 4096),
     ("push", files::push, |sides| sides.recorded().pushed.clone(), Sides::pushes, 20_000, 2048),
     ("result_file", files::result_file, files::results, Sides::has_result_files, 20_000, 4096),

@@ -57,6 +57,11 @@ impl Sides {
         self.dialect.properties().shape == Shape::Stream
     }
 
+    /// Whether what is asked and answered is JSON, with the results of calls.
+    pub(super) fn speaks_json(&self) -> bool {
+        self.is_stream() || self.facts().jobs
+    }
+
     pub(super) fn has_journal(&self) -> bool {
         let said = self.dialect.read_outcomes(Reply::Wreck(Wreck::of_message(b"")), &[]);
         !matches!(said, Err(BadOutcomes::NotSpoken))

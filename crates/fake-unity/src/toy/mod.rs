@@ -26,38 +26,41 @@ pub(crate) static PACKAGE: Package = Package {
     name: "toy",
     title: "the toy package",
     compile_act: COMPILE_ACT,
-    facts: Facts {
-        manifest: MANIFEST,
-        port: Port::Record(BRIDGE, "port"),
-        parallel: &[],
-        request_max_bytes: 1024 * 1024,
-        repeatable: &["get-logs"],
-        greeting: ("\"method\":", &["hello"]),
-        compile_tells: false,
-        tells_of_changes: false,
-        console: None,
-        toy: true,
-        ..Facts::USUAL
-    },
-    wire: Wire {
-        length: observer::line,
-        asked: |_, message| {
-            let method = observer::text(message.get("method"));
-            let is_call = method == "call";
-            let method = if is_call { observer::text(message.pointer("/params/tool")) } else { method };
-            Asked { method, id: observer::id_of(message), sending: None, is_call }
-        },
-        arguments: |message| message.pointer("/params/arguments").cloned().unwrap_or_default(),
-        listed: |result| observer::entries(result.get("tools")?),
-        is_unrun: |message| message.pointer("/error/ran") == Some(&Value::Bool(false)),
-        ..Wire::LINES
-    },
+    facts: Facts { manifest: MANIFEST, port: Port::Record(BRIDGE, "port"), ..FACTS },
+    wire: WIRE,
     call: usual,
+};
+
+/// What the toys have in common.
+pub(super) const FACTS: Facts = Facts {
+    parallel: &[],
+    request_max_bytes: 1024 * 1024,
+    repeatable: &["get-logs"],
+    greeting: ("\"method\":", &["hello"]),
+    compile_tells: false,
+    tells_of_changes: false,
+    console: None,
+    toy: true,
+    ..Facts::USUAL
+};
+
+pub(super) const WIRE: Wire = Wire {
+    length: observer::line,
+    asked: |_, message| {
+        let method = observer::text(message.get("method"));
+        let is_call = method == "call";
+        let method = if is_call { observer::text(message.pointer("/params/tool")) } else { method };
+        Asked { method, id: observer::id_of(message), sending: None, is_call }
+    },
+    arguments: |message| message.pointer("/params/arguments").cloned().unwrap_or_default(),
+    listed: |result| observer::entries(result.get("tools")?),
+    is_unrun: |message| message.pointer("/error/ran") == Some(&Value::Bool(false)),
+    ..Wire::LINES
 };
 
 /// Makes the package's side of an editor.
 pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
-    Arc::new(ToyFace { test_tools: config.test_tools })
+    Arc::new(ToyFace::new(config))
 }
 
 const fn tool(name: &'static str, about: &'static str) -> ToolSpec {
@@ -66,12 +69,15 @@ const fn tool(name: &'static str, about: &'static str) -> ToolSpec {
 
 static BUILT_IN: [ToolSpec; 2] = [tool("compile", "Compiles."), tool("get-logs", "Reads the log.")];
 
-#[derive(Clone)]
-struct ToyFace {
+pub(super) struct ToyFace {
     test_tools: bool,
 }
 
 impl ToyFace {
+    pub(super) fn new(config: &FakeUnityConfig) -> Self {
+        Self { test_tools: config.test_tools }
+    }
+
     async fn serve_link(&self, editor: &Arc<Editor>, link: Link) -> Result<&'static str, std::io::Error> {
         let Link { connection, mut reader, mut writer, .. } = link;
         let mut buffer = BytesMut::new();
@@ -94,7 +100,7 @@ impl ToyFace {
             editor.event(Event::Request { connection, method: method.clone() });
             let (reply, then) = match method.as_str() {
                 "hello" => (result(&id, r#"{"toy":1}"#), None),
-                "tools" => (result(&id, &list(editor)), None),
+                "tools" => (result(&id, &json!({"tools": entries(editor, |_, _| {})}).to_string()), None),
                 "call" => {
                     let (reply, done) = self.call(editor, connection, &id, &message).await;
                     let Some(reply) = reply else { continue };
@@ -139,18 +145,19 @@ impl ToyFace {
         let Ok(Done { result: ended, then }) = work.await else { return (None, None) };
         match ended {
             Ok(value) => (Some(result(id, &editor.oddly(value).finish())), Some((name, "ok", then))),
-            Err(fault) => {
-                let text = match fault {
-                    Fault::Refused(text) | Fault::Internal(text) | Fault::Blocked(text) => text,
-                    Fault::Timeout { .. } | Fault::Cancelled => "stopped".to_owned(),
-                };
-                (Some(error(id, &json!({"code": 3, "message": text}))), Some((name, "error", then)))
-            }
+            Err(fault) => (Some(error(id, &json!({"code": 3, "message": words(fault)}))), Some((name, "error", then))),
         }
     }
 }
 
-fn run(editor: &Arc<Editor>, spec: &'static ToolSpec, arguments: Option<&str>) -> Begun {
+pub(super) fn words(fault: Fault) -> String {
+    match fault {
+        Fault::Refused(text) | Fault::Internal(text) | Fault::Blocked(text) => text,
+        Fault::Timeout { .. } | Fault::Cancelled => "stopped".to_owned(),
+    }
+}
+
+pub(super) fn run(editor: &Arc<Editor>, spec: &'static ToolSpec, arguments: Option<&str>) -> Begun {
     let arguments = match Arguments::read(spec.name, spec, arguments) {
         Ok(arguments) => arguments,
         Err(fault) => return Begun::fault(fault),
@@ -169,15 +176,19 @@ fn run(editor: &Arc<Editor>, spec: &'static ToolSpec, arguments: Option<&str>) -
     })
 }
 
-fn list(editor: &Arc<Editor>) -> String {
+/// Returns the entries of the list, each with what else is to be said of its tool.
+pub(super) fn entries(editor: &Editor, more: impl Fn(&Tool, &mut Value)) -> Value {
     let mut state = editor.state();
     state.list_requests += 1;
     let entry = |tool: &Tool| {
         let properties: Value = tool.spec.params.iter().map(|param| (param.name.to_owned(), json!({}))).collect();
-        let schema = json!({"type": "object", "properties": properties});
-        json!({"name": tool.name, "description": tool.spec.about, "reads": tool.name == "get-logs", "schema": schema})
+        let (name, schema) = (&tool.name, json!({"type": "object", "properties": properties}));
+        let reads = name == "get-logs";
+        let mut entry = json!({"name": name, "description": tool.spec.about, "reads": reads, "schema": schema});
+        more(tool, &mut entry);
+        entry
     };
-    json!({"tools": state.tools.iter().map(entry).collect::<Vec<_>>()}).to_string()
+    state.tools.iter().map(entry).collect()
 }
 
 fn result(id: &str, value: &str) -> Vec<u8> {

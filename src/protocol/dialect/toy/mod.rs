@@ -16,7 +16,7 @@ use super::{
 };
 
 const BRIDGE: &str = "Library/Toy.json";
-const EMBEDDED: &str = "Packages/dev.holdfast.toy/package.json";
+const PACKAGE: (&str, &str) = ("dev.holdfast.toy", "Packages/dev.holdfast.toy/package.json");
 /// The longest line that the editor takes, in bytes.
 const REQUEST_MAX_BYTES: usize = 1024 * 1024;
 
@@ -52,23 +52,14 @@ impl Dialect for Toy {
 
     fn project_files(&self) -> &'static [ProjectFile] {
         const FILES: &[ProjectFile] =
-            &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED)];
+            &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(PACKAGE.1)];
         FILES
     }
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
-        let mut facts = ProjectFacts::default();
-        unity::read_package(files, &[("dev.holdfast.toy", EMBEDDED)], &mut facts);
-        unity::read_instance(files, &mut facts);
-        let fix = "let the editor reload its scripts, and the package writes the file again";
-        if let Some(file) = unity::json(files, BRIDGE, fix, &mut facts.problems) {
-            let port = file.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
-            facts.by_record = !facts.installed;
-            facts.installed = true;
-            let own = pid(&file, "pid");
-            // A port whose process is not known may be anybody's.
-            facts.port = port.filter(|port| *port > 0 && own.is_some()).map(|port| (port, BRIDGE));
-            facts.editor_pid = facts.editor_pid.or(own);
+        let (mut facts, bridge) = read_files(files, PACKAGE, BRIDGE);
+        if let Some(bridge) = bridge {
+            read_bridge(&bridge, BRIDGE, &mut facts);
         }
         facts
     }
@@ -104,12 +95,7 @@ impl Dialect for Toy {
     }
 
     fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {
-        let Reply::Result(result) = reply else {
-            return ListStep::Failed("the editor refused its tool list".to_owned());
-        };
-        let [tools] = super::wreck::parts(result.get().as_bytes(), ["tools"]).values;
-        let listing: Option<ToolListing> = tools.and_then(|tools| listing::collect(tools, tool));
-        listing.map_or_else(|| ListStep::Failed("the editor's tool list cannot be read".to_owned()), ListStep::Tools)
+        read_tools(reply)
     }
 
     fn prepare_call(
@@ -146,6 +132,45 @@ impl Dialect for Toy {
     }
 }
 
+/// Reads a toy's manifest and the editor's own record, and the file with the port of its bridge.
+pub(super) fn read_files(
+    files: &ProjectFiles,
+    package: (&'static str, &'static str),
+    bridge: &'static str,
+) -> (ProjectFacts, Option<Value>) {
+    let mut facts = ProjectFacts::default();
+    unity::read_package(files, &[package], &mut facts);
+    unity::read_instance(files, &mut facts);
+    let fix = "let the editor reload its scripts, and the package writes the file again";
+    let bridge = unity::json(files, bridge, fix, &mut facts.problems);
+    (facts, bridge)
+}
+
+/// Reads what a bridge that listens says of itself.
+pub(super) fn read_bridge(bridge: &Value, path: &'static str, facts: &mut ProjectFacts) {
+    facts.by_record = !facts.installed;
+    facts.installed = true;
+    let own = pid(bridge, "pid");
+    // A port whose process is not known may be anybody's.
+    facts.port = port(bridge).filter(|_| own.is_some()).map(|port| (port, path));
+    facts.editor_pid = facts.editor_pid.or(own);
+}
+
+/// Returns the port in the file of a bridge.
+pub(super) fn port(bridge: &Value) -> Option<u16> {
+    let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    port.filter(|port| *port > 0)
+}
+
+pub(super) fn read_tools(reply: &Reply) -> ListStep {
+    let Reply::Result(result) = reply else {
+        return ListStep::Failed("the editor refused its tool list".to_owned());
+    };
+    let [tools] = super::wreck::parts(result.get().as_bytes(), ["tools"]).values;
+    let listing: Option<ToolListing> = tools.and_then(|tools| listing::collect(tools, tool));
+    listing.map_or_else(|| ListStep::Failed("the editor's tool list cannot be read".to_owned()), ListStep::Tools)
+}
+
 /// Reads an error. The member `ran` is the package's own: what a tool throws stands in `message` alone.
 fn read_error(error: &RawValue) -> EditorError {
     let error = rpc::readable(error);
@@ -179,7 +204,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
         input_schema,
         development_only: false,
         repeatable: reads,
-        parallel: false,
+        parallel: entry.get("parallel") == Some(&Value::Bool(true)),
         resumable: false,
         name: name.to_owned(),
         group: None,
