@@ -1,6 +1,5 @@
 //! An editor that connects to the gateway and says which project it has open.
 
-mod codec;
 mod editor;
 
 use std::path::{Path, PathBuf};
@@ -11,19 +10,18 @@ use holdfast::config::{Config, PortSource};
 use holdfast::limits::{ARRIVAL_WORDS_MAX, ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX};
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::platform::host::Host;
-use holdfast::protocol::dialect::Dialects;
+use holdfast::protocol::dialect;
+use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep};
 
-use self::codec::MadeArrives;
 use self::editor::Editor;
 use crate::support::net::MemoryNet;
 use crate::support::{Gateway, PATIENT, PORT, Setup, gateway, until};
 
-const DIALECTS: Dialects = &[&MadeArrives];
-/// The port that the package has if nothing names another.
+/// The port in the user's settings.
 const DEFAULT: u16 = 9310;
 
 /// A project on disk, with the package in it.
@@ -37,15 +35,19 @@ fn project() -> (TempDir, PathBuf) {
 }
 
 fn setup(project: &Path) -> Setup {
+    let package = Package::that(|facts| facts.dials);
     let config = Config {
         project: Some(project.to_path_buf()),
         ports: vec![(PORT, PortSource::Flag)],
-        dialects: DIALECTS,
+        dialects: dialect::only(package.name),
         seed: Some(7),
         ..Config::default()
     };
     let setup = Setup { config, ..Setup::default() };
-    Host::write(&*setup.host, &project.join("Library/made-arrives"), b"").unwrap();
+    let write = |path: &str, json: Value| Host::write(&*setup.host, &project.join(path), json.to_string().as_bytes());
+    let (name, version) = package.facts.manifest;
+    write("Packages/manifest.json", json!({"dependencies": {name: version}})).unwrap();
+    write(package.facts.port.file().unwrap().0, json!({"port": DEFAULT})).unwrap();
     setup
 }
 
@@ -80,7 +82,7 @@ async fn told(mut stream: BoxStream) -> String {
 }
 
 fn hello(project: &Path) -> Vec<u8> {
-    format!("{}\n", json!({"hello": {"project": project.to_str().unwrap()}})).into_bytes()
+    format!("{}\n", json!({"method": "here", "params": {"project": project.to_str().unwrap()}})).into_bytes()
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +155,7 @@ async fn an_editor_of_another_project_is_told_and_closed() {
     for project in [elsewhere.as_path(), Path::new("relative"), Path::new("/nowhere/at/all")] {
         let stream = says(&it.net, &hello(project)).await;
         let bye: Value = serde_json::from_str(&told(stream).await).unwrap();
-        assert!(bye["bye"].as_str().unwrap().contains("nobody here is for the project"), "{bye}");
+        assert!(bye["params"]["why"].as_str().unwrap().contains("nobody here is for the project"), "{bye}");
     }
     let id = it.client.call("count", json!({"key": "k"})).await;
     assert!(!it.client.text(&id).await.1);

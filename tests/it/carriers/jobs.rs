@@ -1,6 +1,5 @@
 //! An editor that is an HTTP server with a token, and runs calls as jobs: what is lost at each point of a job's life.
 
-mod codec;
 mod editor;
 
 use std::path::{Path, PathBuf};
@@ -9,17 +8,14 @@ use std::time::Duration;
 use holdfast::config::{Config, PortSource};
 use holdfast::limits::{JOB_ASKED_MAX, JOB_ASKED_MIN};
 use holdfast::platform::host::Host;
-use holdfast::protocol::dialect::Dialects;
-use holdfast_fake_unity::Machine;
+use holdfast::protocol::dialect;
+use holdfast_fake_unity::{Machine, Package};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use self::codec::MadeJobs;
 use self::editor::{Editor, Loses, RELOAD, Reload};
-use crate::support::{Gateway, PATIENT, PORT, Setup, gateway, until};
-
-const DIALECTS: Dialects = &[&MadeJobs];
+use crate::support::{Gateway, Log, PATIENT, PORT, Setup, gateway, until};
 
 struct Stage {
     it: Gateway,
@@ -41,7 +37,7 @@ fn setup(project: &Path) -> Setup {
     let config = Config {
         project: Some(project.to_path_buf()),
         ports: vec![(PORT, PortSource::Flag)],
-        dialects: DIALECTS,
+        dialects: dialect::only(Package::that(|facts| facts.jobs).name),
         seed: Some(7),
         ..Config::default()
     };
@@ -253,14 +249,16 @@ async fn one_that_is_cancelled_while_it_is_submitted_is_cancelled_at_the_editor_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_has_changed_is_read_again_once() {
+async fn a_token_that_has_changed_is_read_again_once_and_is_in_no_log() {
+    let (log, _logging) = Log::start();
     let Stage { mut it, editor, _folder } = stage().await;
-    editor.new_token("second");
+    editor.new_token("token-of-now");
     let id = it.client.call("work", json!({"key": "k"})).await;
     let (text, error) = it.client.text(&id).await;
     assert!(!error, "{text}");
     assert_eq!((editor.runs("k"), editor.unauthorized()), (1, 1));
     it.close().await;
+    assert!(log.has("link_up") && !log.has("token-of"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -268,7 +266,7 @@ async fn an_editor_that_refuses_the_token_of_its_file_is_sent_no_call() {
     let (folder, path) = project();
     let setup = setup(&path);
     let editor = Editor::start(setup.net.clone(), Machine(setup.host.clone()), PORT, &path);
-    Host::write(&*setup.host, &path.join("Library/made-jobs.json"), br#"{"token":"of another"}"#).unwrap();
+    Host::write(&*setup.host, &path.join("Library/ToyJobs.json"), br#"{"token":"of another"}"#).unwrap();
     let mut it = gateway(setup);
     it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     let id = it.client.call("work", json!({"key": "k"})).await;

@@ -194,6 +194,11 @@ impl Log {
         (log, guard)
     }
 
+    /// Whether these words stand in any event.
+    pub fn has(&self, words: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|line| line.contains(words))
+    }
+
     /// Returns the events of this name.
     pub fn of(&self, event: &str) -> Vec<String> {
         let start = format!("event=\"{event}\" ");

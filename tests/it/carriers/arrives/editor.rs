@@ -1,5 +1,5 @@
-//! A simulated editor that connects to the gateway: again and again until it is taken. It follows the protocol that is told in the
-//! codec, and shares no code with it.
+//! A simulated editor that connects to the gateway: again and again until it is taken. It follows the protocol that is told in
+//! `src/protocol/dialect/toy_arrives/`, and shares no code with that.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,6 @@ struct Known {
     runs: BTreeMap<String, usize>,
     /// What it was told when it was turned away.
     byes: Vec<String>,
-    domain: u64,
     connections: usize,
 }
 
@@ -51,8 +50,7 @@ impl Editor {
             let project = project.to_owned();
             async move {
                 loop {
-                    let domain = *reloading.borrow_and_update();
-                    known.lock().unwrap().domain = domain;
+                    reloading.mark_unchanged();
                     if let Ok(stream) = net.connect(port).await {
                         tokio::select! {
                             _ = reloading.changed() => sleep(Duration::from_secs(2)).await,
@@ -94,7 +92,7 @@ impl Editor {
 
 async fn serve(stream: BoxStream, project: &str, known: &Mutex<Known>, mute: &watch::Receiver<bool>) {
     let mut stream = BufReader::new(stream);
-    let hello = format!("{}\n", json!({"hello": {"project": project}}));
+    let hello = format!("{}\n", json!({"method": "here", "params": {"project": project}}));
     if stream.write_all(hello.as_bytes()).await.is_err() {
         return;
     }
@@ -102,21 +100,21 @@ async fn serve(stream: BoxStream, project: &str, known: &Mutex<Known>, mute: &wa
     while matches!(stream.read_line(&mut line).await, Ok(1..)) {
         let said: Value = serde_json::from_str(&line).expect("the gateway speaks JSON");
         line.clear();
-        if let Some(why) = said["bye"].as_str() {
+        if let Some(why) = said["params"]["why"].as_str() {
             known.lock().unwrap().byes.push(why.to_owned());
             let _ = stream.read_to_string(&mut line).await;
             return;
         }
-        let ok = {
+        let result = {
             let mut known = known.lock().unwrap();
-            match said["ask"].as_str() {
-                Some("greet") => {
+            match said["method"].as_str() {
+                Some("hello") => {
                     known.connections += 1;
-                    json!({ "domain": known.domain })
+                    serde_json::from_str(r#"{"toy":1}"#).expect("JSON")
                 }
-                Some("tools") => json!([tool("count", false), tool("look", true)]),
+                Some("tools") => json!({"tools": [tool("count", false), tool("look", true)]}),
                 Some("call") => {
-                    let key = said["arguments"]["key"].as_str().unwrap_or_default().to_owned();
+                    let key = said["params"]["arguments"]["key"].as_str().unwrap_or_default().to_owned();
                     let runs = known.runs.entry(key).or_default();
                     *runs += 1;
                     json!({ "runs": runs })
@@ -124,24 +122,21 @@ async fn serve(stream: BoxStream, project: &str, known: &Mutex<Known>, mute: &wa
                 _ => panic!("{said}"),
             }
         };
-        if said["ask"] == "call" && *mute.borrow() {
+        if said["method"] == "call" && *mute.borrow() {
             continue;
         }
-        let reply = format!("{}\n", json!({"id": said["id"], "ok": ok}));
+        let reply = format!("{}\n", json!({"id": said["id"], "result": result}));
         if stream.write_all(reply.as_bytes()).await.is_err() {
             return;
         }
     }
 }
 
-fn tool(name: &str, repeatable: bool) -> Value {
+fn tool(name: &str, reads: bool) -> Value {
     json!({
         "name": name,
         "description": "Counts a key.",
-        "input_schema": {"type": "object", "properties": {"key": {"type": "string"}}},
-        "annotations": {
-            "title": name, "readOnlyHint": repeatable, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false
-        },
-        "repeatable": repeatable
+        "schema": {"type": "object", "properties": {"key": {"type": "string"}}},
+        "reads": reads
     })
 }

@@ -1,4 +1,4 @@
-//! A simulated editor that runs calls as jobs, as the codec tells, with which it shares no code. Tools: `work` is a job, `quick` is
+//! A simulated editor that runs calls as jobs, as `src/protocol/dialect/toy_jobs/` tells, with which it shares no code. It can lose what a test wants at a point of a job's life. Tools: `work` is a job, `quick` is
 //! answered at once.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl Editor {
             }
         });
         let it = Self { task, state, reloads };
-        it.new_token("first");
+        it.new_token("token-of-before");
         it
     }
 
@@ -119,7 +119,7 @@ impl Editor {
     pub fn new_token(&self, token: &str) {
         let mut state = self.state.lock().unwrap();
         token.clone_into(&mut state.token);
-        let file = state.project.join("Library/made-jobs.json");
+        let file = state.project.join("Library/ToyJobs.json");
         state.machine.0.write(&file, json!({ "token": token }).to_string().as_bytes()).unwrap();
     }
 
@@ -191,7 +191,7 @@ impl State {
         self.go_on();
         match path {
             "/status" => (200, json!({"store": format!("s{}", self.store)})),
-            "/tools" => (200, json!([tool("work"), tool("quick")])),
+            "/tools" => (200, json!({"tools": [tool("work"), tool("quick")]})),
             "/call" => {
                 let call: Value = serde_json::from_str(body).expect("JSON");
                 let key = call["arguments"]["key"].as_str().unwrap_or_default().to_owned();
@@ -205,12 +205,19 @@ impl State {
                 self.jobs.insert(id.clone(), Job { key, is_over: false, is_cancelled: false });
                 (200, json!({ "job": id }))
             }
-            "/job" => match self.jobs.get(id) {
-                None => (404, json!({})),
-                Some(job) if job.is_cancelled => (200, json!({"state": "unrun"})),
-                Some(job) if job.is_over => (200, json!({"state": "over", "ok": {"ran": job.key}})),
-                Some(_) => (200, json!({"state": "running"})),
-            },
+            "/job" => {
+                let mut said = json!({"store": format!("s{}", self.store), "job": id});
+                said["state"] = match self.jobs.get(id) {
+                    None => return (404, json!({})),
+                    Some(job) if job.is_cancelled => "unrun".into(),
+                    Some(job) if job.is_over => {
+                        said["ok"] = json!({"ran": job.key});
+                        "over".into()
+                    }
+                    Some(_) => "running".into(),
+                };
+                (200, said)
+            }
             "/cancel" => {
                 if let Some(job) = self.jobs.get_mut(id) {
                     job.is_cancelled = !self.runs.contains_key(&job.key);
@@ -225,7 +232,10 @@ impl State {
 async fn serve(mut stream: BoxStream, state: Arc<Mutex<State>>) {
     let Some((head, body)) = request(&mut stream).await else { return };
     let target = head.split(' ').nth(1).unwrap().to_owned();
-    let (path, id) = target.split_once("?id=").unwrap_or((&target, ""));
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let store = format!("store=s{}&id=", state.lock().unwrap().store);
+    // Of another store nothing is known.
+    let id = query.strip_prefix(&store).unwrap_or_default();
     let response = {
         let mut state = state.lock().unwrap();
         *state.asked.entry(path.to_owned()).or_default() += 1;
@@ -269,10 +279,7 @@ fn tool(name: &str) -> Value {
     json!({
         "name": name,
         "description": "Counts a key.",
-        "input_schema": {"type": "object", "properties": {"key": {"type": "string"}}},
-        "annotations": {
-            "title": name, "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false
-        },
+        "schema": {"type": "object", "properties": {"key": {"type": "string"}}},
         "parallel": true
     })
 }
