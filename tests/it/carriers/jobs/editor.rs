@@ -1,5 +1,5 @@
-//! A simulated editor that runs calls as jobs, as `src/protocol/dialect/toy_jobs/` tells, with which it shares no code. It can lose what a test wants at a point of a job's life. Tools: `work` is a job, `quick` is
-//! answered at once.
+//! A simulated editor that runs calls as jobs, as `src/protocol/dialect/toy_jobs/` tells, with which it shares no code. It can lose
+//! what a test wants at a point of a job's life. Tools: `work` is a job, `quick` is answered at once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
