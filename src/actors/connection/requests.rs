@@ -118,16 +118,18 @@ struct Greeting {
 pub(super) struct Requests {
     /// The connection that was dialled and checked, until it has carried the first request.
     first: Option<BoxStream>,
-    greeting: Option<Greeting>,
+    greeting: Option<Arc<Greeting>>,
     /// An idle connection to the editor. Its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
+    /// Whether such a connection has ended, and the editor was not greeted again since then.
+    is_in_doubt: bool,
     /// The token that the editor asks for, if it asks for one.
     token: Option<Secret>,
 }
 
 impl Requests {
     pub(super) fn new(first: BoxStream, token: Option<Secret>) -> Self {
-        Self { first: Some(first), greeting: None, idle: None, token }
+        Self { first: Some(first), greeting: None, idle: None, is_in_doubt: false, token }
     }
 
     /// Sends a message as a request, and handles its response. Returns without sending if a call may no longer be claimed.
@@ -154,7 +156,8 @@ impl Requests {
                     None => line.connect_anew().await?,
                 };
                 let response = self.ask(line, stream, &request).await?;
-                self.greeting.get_or_insert_with(|| Greeting { request: request.clone(), answer: response.clone() });
+                let greeting = || Arc::new(Greeting { request: request.clone(), answer: response.clone() });
+                self.greeting.get_or_insert_with(greeting);
                 response
             }
         };
@@ -203,22 +206,28 @@ impl Requests {
         if is_gone(&mut beside).await {
             return Err(line.unsent("it hung up before it was greeted"));
         }
-        // The bridge orders no call before the greeting has succeeded.
-        let Some(greeting) = self.greeting.take() else { return Err(Disconnect::Protocol) };
-        let greeted = self.ask(line, beside, &greeting.request).await?;
-        let is_alike = line.guarded("greeting", || line.target.dialect.greets_alike(&greeting.answer, &greeted));
-        self.greeting = Some(greeting);
-        if is_alike != Some(true) {
-            return Err(line.unsent("it answers the greeting otherwise than before"));
-        }
+        self.greet_again(line, beside).await?;
         if is_gone(&mut stream).await {
             return Err(line.unsent("it hung up before it was asked"));
         }
         Ok(stream)
     }
 
-    /// Returns when the port accepts no connection any more; never before the greeting has succeeded. The future can be dropped
-    /// at any time.
+    /// Asks for the greeting again, which must be answered as before.
+    async fn greet_again(&mut self, line: &Line, stream: BoxStream) -> Result<(), Disconnect> {
+        // The bridge orders no call before the greeting has succeeded.
+        let greeting = self.greeting.clone().ok_or(Disconnect::Protocol)?;
+        let greeted = self.ask(line, stream, &greeting.request).await?;
+        let is_alike = line.guarded("greeting", || line.target.dialect.greets_alike(&greeting.answer, &greeted));
+        if is_alike != Some(true) {
+            return Err(line.unsent("it answers the greeting otherwise than before"));
+        }
+        self.is_in_doubt = false;
+        Ok(())
+    }
+
+    /// Returns when the port accepts no connection any more, or when the editor answers the greeting otherwise than before: it has
+    /// reloaded, and is back already. Never returns before the greeting has succeeded. The future can be dropped at any time.
     pub(super) async fn watch(&mut self, line: &Line) -> Disconnect {
         if !line.is_greeted() {
             return std::future::pending().await;
@@ -228,11 +237,17 @@ impl Requests {
             if let Some(idle) = &mut self.idle {
                 // The server may also have closed the connection for being idle, as HTTP servers do.
                 let _ = idle.read(&mut [0]).await;
-                self.idle = None;
+                (self.idle, self.is_in_doubt) = (None, true);
             }
-            match line.connect_anew().await {
-                Ok(stream) => self.idle = Some(stream),
-                Err(drop) => return drop,
+            let again = async {
+                self.idle = Some(line.connect_anew().await?);
+                if self.is_in_doubt {
+                    self.greet_again(line, line.connect_anew().await?).await?;
+                }
+                Ok(())
+            };
+            if let Err(drop) = again.await {
+                return drop;
             }
             // A server that closes every connection at once must not be dialled in a tight loop.
             tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use holdfast_fake_unity::{OwnPort, Package, Port, Task};
+use holdfast_fake_unity::{OwnPort, Package, Port, Shape, Task};
 use holdfast_timeline::{Phase, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -137,13 +137,12 @@ async fn begin_and_hold(scene: &mut Scene, package: &'static Package, key: &str)
     Ok(call)
 }
 
-/// Waits until a call that was made while the editor is frozen was sent. For a package that cannot hold back answers, waits until
-/// the gateway reports the call as held.
+/// Waits until a call that was made while the editor is frozen was sent. Where each request has a connection of its own, the
+/// gateway asks before each call whether the editor is there: then waits until it reports the call as held.
 async fn stands_still(scene: &mut Scene, package: &'static Package, call: u64) -> Result<(), Stopped> {
-    if package.facts.results {
-        scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await
-    } else {
-        scene.until("the call is held", |facts| facts.held.contains_key(&call)).await
+    match package.facts.shape {
+        Shape::Stream { .. } => scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await,
+        Shape::ConnectionEach => scene.until("the call is held", |facts| facts.held.contains_key(&call)).await,
     }
 }
 

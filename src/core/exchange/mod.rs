@@ -561,8 +561,7 @@ impl Exchange {
         Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
     }
 
-    /// Handles the answer to a question for outcomes: orders another question if one was wanted in the meantime, or if calls must
-    /// be asked for alone, because the answer about several was not read.
+    /// Handles the answer to a question for outcomes. Orders another if one was wanted, or if calls must be asked for alone.
     pub fn outcomes_told(&mut self, question: &Question, is_read: bool) {
         if !is_read && question.sought.len() > 1 {
             self.alone.get_or_insert_default();
@@ -591,8 +590,9 @@ impl Exchange {
             JobState::Ended => self.jobs.over(call).map(JobStep::Ended),
             JobState::Lost => {
                 self.jobs.over(call)?;
-                // What keeps the jobs of an editor is lost with its domain.
+                // What keeps the jobs of an editor is lost with its domain. A call that runs alone may have waited for this one.
                 let settlements = ledger.lose(call, self.epoch, Loss::Reload, now);
+                self.calls_wait = ledger.has_held();
                 Some(JobStep::Lost(Settled { settlements, events: self.freed() }))
             }
         }

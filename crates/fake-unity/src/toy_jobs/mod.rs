@@ -163,7 +163,9 @@ impl ToyJobsFace {
             store.name.clone()
         };
         match (request.method.as_str(), request.path.as_str()) {
-            ("GET", "/status") => Response::of(200, json!({ "store": name }).to_string()),
+            ("GET", "/status") => {
+                Response::of(200, json!({"store": name, "domain": editor.state().domain}).to_string())
+            }
             ("GET", "/tools") => {
                 let parallel = |tool: &Tool| PACKAGE.facts.parallel.contains(&tool.name.as_str());
                 let tools = toy::entries(editor, |tool, entry| entry["parallel"] = parallel(tool).into());

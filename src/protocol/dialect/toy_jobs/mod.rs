@@ -1,7 +1,8 @@
 //! A small package that exists in builds for tests only (the feature `toy`): an HTTP server with a token, which runs calls as jobs.
 //!
 //! `Library/ToyJobs.json` of the project says while the editor listens `{"port":…,"pid":…,"token":"…"}`. A request without the token is
-//! answered with 401, and nothing is done. `GET /status` says `{"store":"name"}`: where the jobs are kept. `GET /tools` says
+//! answered with 401, and nothing is done. `GET /status` says `{"store":"name","domain":7}`: where the jobs are kept, and how many domains
+//! there were in this process. `GET /tools` says
 //! `{"store":…,"tools":[…]}`. `POST /call` with `{"tool":…,"arguments":…}` says `{"ok":…}`, `{"error":"why"}`, or `{"job":"id"}`;
 //! `"ran":false` beside an error says that nothing ran. `GET /job?store=…&id=…` says `{"store":…,"job":…,"state":…}`: `running`, `unrun`,
 //! `interrupted`, or `over` with the `ok` or the `error` of the call; 404 says that the job is not there any more. `POST /cancel` with the
@@ -19,7 +20,7 @@ use super::{
     AnswerBody, BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorError, EditorTool, EncodeError,
     Encoded, Endpoint, Greeted, Hello, JournalKey, JournalOutcome, ListStep, Met, Order, PreparedCall, ProjectFacts,
     ProjectFile, ProjectFiles, Properties, PushEvent, Refusal, Refused, RefusedCall, Reply, Roles, Secret, Sending,
-    Shape, WireId, Wreck, rpc,
+    Shape, WireId, Wreck, WreckPart, rpc, wreck,
 };
 use crate::protocol::framing::http::{Request, Response};
 
@@ -57,6 +58,12 @@ struct Said<'a> {
     ok: Option<&'a RawValue>,
     error: Option<String>,
     ran: Option<bool>,
+}
+
+/// Reads a response that is not JSON: only the result in it may be to blame.
+fn unreadable(body: &Bytes) -> Reply {
+    let [ok] = wreck::parts(body, ["ok"]).values;
+    Reply::Wreck(ok.map_or_else(|| Wreck::of_message(body), Wreck::of_result))
 }
 
 /// Whether a name of the editor can be a part of a query.
@@ -128,7 +135,7 @@ impl Dialect for ToyJobs {
     fn read_response(&self, _id: WireId, _request: &Request, response: Response) -> Reply {
         let json = String::from_utf8(response.body.to_vec()).ok().and_then(|text| RawValue::from_string(text).ok());
         if response.status == 200 {
-            return json.map_or_else(|| Reply::Wreck(Wreck::of_message(&response.body)), Reply::Result);
+            return json.map_or_else(|| unreadable(&response.body), Reply::Result);
         }
         let said: Option<Said<'_>> = json.as_ref().and_then(|json| serde_json::from_str(json.get()).ok());
         let why = said.as_ref().and_then(|said| said.error.as_deref()).map(str::trim).filter(|why| !why.is_empty());
@@ -173,6 +180,8 @@ impl Dialect for ToyJobs {
         let told = match &reply {
             Reply::Error(error) if error.code == NOT_FOUND => JournalOutcome::Forgotten,
             Reply::Error(error) => return Err(BadOutcomes::Refused(error.message.clone())),
+            // The result of a job that is over.
+            Reply::Wreck(Wreck { part: WreckPart::Result, .. }) => JournalOutcome::Ended(reply),
             Reply::Wreck(_) => JournalOutcome::Unreadable,
             Reply::Result(_) => {
                 let said =
@@ -196,7 +205,10 @@ impl Dialect for ToyJobs {
         let failed = |why: &str| EditorAnswer { is_error: true, body: AnswerBody::Text(why.to_owned()) };
         match &reply {
             Reply::Error(error) => return failed(&error.message),
-            Reply::Wreck(wreck) => return wreck.clone().answer(None, Vec::new()),
+            Reply::Wreck(wreck) => {
+                let failed = wreck::says_failure(&wreck.bytes, &["Success"], false);
+                return wreck.clone().answer(failed, Vec::new());
+            }
             Reply::Result(_) => {}
         }
         match Said::of(&reply) {
