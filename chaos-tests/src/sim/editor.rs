@@ -239,13 +239,15 @@ impl Running {
                 self.later(ms, Undo::Release);
                 self.later(ms, Undo::Start { elsewhere: false });
             }
-            Act::HoldLink(ms) => {
-                turmoil::hold("gateway", self.of.machine);
-                self.later(ms, Undo::Release);
-            }
-            Act::Partition(ms) => {
+            // What a partition has lost never comes, and the other side is not told of a reset behind it. An editor that connects to
+            // the gateway would wait for ever on such a connection, which cannot be on one machine: for it the link stands still.
+            Act::Partition(ms) if !self.of.plan.package.facts.dials => {
                 turmoil::partition("gateway", self.of.machine);
                 self.later(ms, Undo::Repair);
+            }
+            Act::HoldLink(ms) | Act::Partition(ms) => {
+                turmoil::hold("gateway", self.of.machine);
+                self.later(ms, Undo::Release);
             }
             Act::Stale(ms) | Act::Corrupt(ms) => {
                 self.spoil(matches!(act, Act::Stale(_)));

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::{Liveness, Owner};
-use holdfast_fake_unity::observer::{self, Asked, NoFrame, frame};
+use holdfast_fake_unity::observer::{self, Asked, Fate, NoFrame, frame};
 use holdfast_fake_unity::{Package, Shape};
 use holdfast_testkit::host::MemoryHost;
 use serde_json::Value;
@@ -358,6 +358,11 @@ impl Proxied {
         for outcome in message.pointer("/result/outcomes").and_then(Value::as_array).into_iter().flatten() {
             let (sending, status) = (text(outcome, "callId"), text(outcome, "status"));
             self.recorder.record(Event::Outcome(self.connection, sending, status));
+        }
+        for (job, fate) in (self.package.wire.outcomes)(message).calls.into_iter().filter(|_| self.package.facts.jobs) {
+            if fate == Some(Fate::Interrupted) {
+                self.recorder.record(Event::Outcome(self.connection, job, "interrupted".to_owned()));
+            }
         }
         if method == "holdfast/progress"
             && let Some(params) = message.get("params")

@@ -163,6 +163,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut replied: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sendings: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     let mut downs: BTreeMap<&str, (&str, Duration)> = BTreeMap::new();
+    let mut interrupted: Option<Duration> = None;
     for (at, event) in run.events() {
         match event {
             Event::FrameOut(connection, _, id) => {
@@ -176,6 +177,9 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             }
             Event::Outcome(_, sending, status) if status == "done" => {
                 *replied.entry(super::run::call_of(sending)).or_default() += 1;
+            }
+            Event::Outcome(_, _, status) if status == "interrupted" => {
+                interrupted.get_or_insert(at);
             }
             Event::Told(line) if line.starts_with("link_down ") => {
                 let get = |name| field(line, name).unwrap_or_default();
@@ -205,6 +209,10 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             }
             // The module `journal` has its own checker for these cases.
             "outcome_unknown" if told_elsewhere || run.facts().journal => !told.sent.is_empty(),
+            // The editor said so of a job.
+            "outcome_unknown" if run.facts().jobs && cause == "interrupted" => {
+                !told.sent.is_empty() && interrupted.is_some_and(|first| first <= at)
+            }
             "outcome_unknown" => told
                 .sent
                 .iter()
