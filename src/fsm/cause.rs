@@ -66,6 +66,8 @@ pub enum Cause {
     ProjectChanged,
     /// Another call takes up the editor's slot for calls.
     Busy,
+    /// The editor says that it takes no calls for now: a dialog is open in it, or it has not settled since its start.
+    Blocked,
     /// The editor has sent nothing for a while, although an answer is awaited.
     Stalled,
     /// Calls wait for the live tool list, which is being fetched.
@@ -74,6 +76,8 @@ pub enum Cause {
     UnknownTool,
     /// The request is larger than the editor accepts.
     TooLarge,
+    /// The editor would misread the call's arguments.
+    BadArguments,
     /// The policy refuses the tool.
     Policy,
     /// The requested audit cannot record the call.
@@ -134,6 +138,8 @@ pub enum Loss {
     Protocol,
     /// The editor sent nothing for too long.
     Silence,
+    /// The editor's own server waits for the call no longer, or failed. The call may still wait or run there.
+    GivenUp,
     /// Another project became the wanted one, and the former project's editor was disconnected before it answered.
     ProjectChanged,
     /// A part of the gateway crashed.

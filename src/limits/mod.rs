@@ -187,6 +187,8 @@ pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
 /// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back. A longer script
 /// is a mistake.
 pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
+/// Largest body of a call that Unity's own package takes; it answers 413 to a larger one.
+pub const PIPELINE_REQUEST_MAX_BYTES: usize = MIB;
 /// Largest head of an editor's HTTP response; Mono's has 200 bytes.
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
 /// Largest number of headers of such a response, or at the end of a chunked body; Mono sends five.
@@ -230,9 +232,8 @@ pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
 /// How long the discovery actor may take to answer before the bridge asks again (it may have been restarted).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Largest body of an answer over HTTP. The package writes some 200 bytes, or repeats the code that it was sent, which may be six
-/// times as long when written as JSON.
-pub const HTTP_BODY_MAX_BYTES: usize = 4 * MIB;
+/// Largest body of an answer over HTTP: the same as of a frame. One package answers with pictures, and states no limit.
+pub const HTTP_BODY_MAX_BYTES: usize = EDITOR_MESSAGE_MAX_BYTES;
 /// Time between two idle connections to an editor that speaks HTTP. The end of such a connection shows that the editor leaves; a
 /// server that ends every connection immediately is not dialled more often than this.
 pub const IDLE_WATCH_SPACING: Duration = Duration::from_millis(500);

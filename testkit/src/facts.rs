@@ -373,6 +373,9 @@ impl Dialect for Wrong {
     fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
         self.inner.submitted(reply, journal)
     }
+    fn gives_up(&self, reply: &Reply) -> bool {
+        self.inner.gives_up(reply)
+    }
     fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
         self.inner.read_unnamed(frame)
     }
@@ -402,6 +405,9 @@ impl Dialect for Wrong {
     }
     fn read_heartbeat(&self, reply: &Reply) -> Option<Heartbeat> {
         self.inner.read_heartbeat(reply)
+    }
+    fn read_standing(&self, reply: &Reply) -> Option<Standing> {
+        self.inner.read_standing(reply)
     }
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
         self.inner.decode_push(line, token)

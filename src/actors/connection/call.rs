@@ -18,6 +18,7 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session;
 
 impl Line {
@@ -52,6 +53,9 @@ impl Line {
         let taken = named.as_deref().unwrap_or(taken);
         let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
         let prepared = PreparedCall { trace, ..prepared };
+        if let Some(says) = prepared.misread.clone() {
+            return self.not_sent(id, Unsendable::TurnedDown(Cause::BadArguments, Grounds { rule: None, says }));
+        }
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
         let message = match self.encode_as(number, Some(id), &order) {
@@ -156,6 +160,11 @@ impl Line {
 
     /// Handles the reply to a call: the answer, or the name of the job that the editor runs it as.
     pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
+        if self.guarded("reply", || self.target.dialect.gives_up(&reply)) == Some(true) {
+            self.settle(self.decide(|exchange, ledger, now| exchange.given_up(id, ledger, now)));
+            self.shared.wake();
+            return Ok(());
+        }
         let Some(key) = self.submitted(&reply) else { return self.answered(id, after, reply) };
         self.with.calls.record_job(id, &key);
         let settlements = self.decide(|exchange, ledger, now| exchange.submitted((id, after), key, ledger, now));

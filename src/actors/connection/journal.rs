@@ -101,7 +101,7 @@ impl Line {
                 JournalOutcome::Running => Outcome::Running,
                 JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
                 JournalOutcome::Interrupted => Outcome::Interrupted,
-                JournalOutcome::Forgotten => Outcome::Forgotten,
+                JournalOutcome::Forgotten | JournalOutcome::GivenUp => Outcome::Forgotten,
                 JournalOutcome::Unreadable => Outcome::Unreadable,
             };
             self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
@@ -124,6 +124,10 @@ impl Line {
 
     /// Handles the reply to the question for the editor's heartbeat: keeps the heartbeat for the status, if the reply has one.
     pub(super) fn felt(&self, reply: &Reply) {
+        if let Some(standing) = self.guarded("standing", || self.target.dialect.read_standing(reply)).flatten() {
+            self.decide(|exchange, ledger, _| exchange.stands(&standing, ledger));
+            self.shared.wake();
+        }
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
         if let Some(heartbeat) = read.flatten() {
             self.with.env.events.heartbeat_felt(heartbeat.frame_age);

@@ -193,8 +193,10 @@ pub struct Answer {
 }
 
 /// What is known of the editor when a call is answered without it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
+    /// What the connected editor says that keeps it from taking calls.
+    pub obstacle: Option<Arc<str>>,
     /// The last heartbeat of the connected editor, and its age.
     pub heartbeat: Option<(Heartbeat, Duration)>,
     /// Why the editor's process is gone, if it is known to be.

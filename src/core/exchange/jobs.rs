@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::types::{After, Settled};
+use crate::fsm::cause::Loss;
 use crate::limits::{JOB_ASKED_MAX, JOB_ASKED_MIN, OUTCOMES_ASKED_EVERY};
 use crate::protocol::dialect::JournalOutcome;
 use crate::protocol::ids::CallId;
@@ -40,8 +41,8 @@ pub enum JobState {
     Runs,
     /// It has ended, and its answer is known.
     Ended,
-    /// It is gone, or did not run.
-    Lost,
+    /// It is gone, or did not run. What is known of it is looked up as after this loss.
+    Lost(Loss),
 }
 
 /// What follows from what the editor says of a job.
@@ -60,7 +61,11 @@ impl From<&JournalOutcome> for JobState {
         match told {
             JournalOutcome::Running => Self::Runs,
             JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) | JournalOutcome::Unreadable => Self::Ended,
-            JournalOutcome::NotRun { .. } | JournalOutcome::Interrupted | JournalOutcome::Forgotten => Self::Lost,
+            JournalOutcome::GivenUp => Self::Lost(Loss::GivenUp),
+            // What keeps the jobs of an editor is lost with its domain.
+            JournalOutcome::NotRun { .. } | JournalOutcome::Interrupted | JournalOutcome::Forgotten => {
+                Self::Lost(Loss::Reload)
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ mod tests;
 mod types;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -30,7 +31,7 @@ use crate::fsm::bridge::Event;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::retry::Used;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX, WINDOW_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal, Standing};
 use crate::protocol::ids::{CallId, Epoch};
 
 /// The tool list that takes one of the editor's places.
@@ -61,6 +62,8 @@ pub struct Exchange {
     proven: bool,
     /// Whether the ledger may have a call to send.
     calls_wait: bool,
+    /// Whether the editor has said that it takes no calls for now.
+    blocked: bool,
     /// Whether the ledger was told that its calls wait for the list.
     told_list: bool,
     /// Whether a call is reserved that is neither claimed nor given back yet.
@@ -95,6 +98,7 @@ impl Exchange {
             listing: None,
             proven: false,
             calls_wait: true,
+            blocked: false,
             told_list: false,
             preparing: false,
             open: BTreeMap::new(),
@@ -224,7 +228,7 @@ impl Exchange {
     }
 
     fn may_call(&self) -> bool {
-        self.calls_wait && self.proven && self.has_a_place()
+        self.calls_wait && self.proven && !self.blocked && self.has_a_place()
     }
 
     /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait
@@ -261,6 +265,19 @@ impl Exchange {
         }
         let last = self.is_last.then_some(Event::NothingOwed);
         self.quiet.waits_for_nothing().into_iter().chain(last).collect()
+    }
+
+    /// Handles what the editor says of itself: whether it takes calls. While it takes none, none is sent.
+    pub fn stands(&mut self, standing: &Standing, ledger: &mut Ledger) {
+        let obstacle = match standing {
+            Standing::TakesCalls => None,
+            Standing::Blocked(by) => Some(Arc::clone(by)),
+        };
+        if std::mem::replace(&mut self.blocked, obstacle.is_some()) || obstacle.is_some() {
+            ledger.hinder(self.epoch, obstacle.is_some().then_some(Cause::Blocked));
+            self.calls_wait = ledger.has_held();
+        }
+        ledger.obstructed(self.epoch, obstacle);
     }
 
     // ---- silence ----
@@ -547,6 +564,17 @@ impl Exchange {
                 let (known, settlements) = ledger.turned_away(call, self.epoch, cause, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
+            Some(Refusal::Busy) => {
+                // Only a heartbeat tells when it takes calls again.
+                if self.quiet.beats {
+                    self.blocked = true;
+                    ledger.hinder(self.epoch, Some(Cause::Blocked));
+                }
+                let (known, settlements) = ledger.turned_away(call, self.epoch, Cause::Blocked, now);
+                self.quiet.watched(now);
+                self.calls_wait = ledger.has_held();
+                return Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false };
+            }
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}
         }
@@ -583,17 +611,30 @@ impl Exchange {
         ledger.submitted(call, self.epoch, key, now)
     }
 
+    /// Handles the reply that the editor's own server waits for a call no longer. The call's place is free: what the editor still
+    /// does for it, it never tells.
+    pub fn given_up(&mut self, call: CallId, ledger: &mut Ledger, now: Instant) -> Settled {
+        self.used = Used::Answered;
+        self.quiet.watched(now);
+        self.lost(call, Loss::GivenUp, ledger, now)
+    }
+
+    /// The connection goes on without this call, which may have run.
+    fn lost(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
+        let settlements = ledger.lose(call, self.epoch, loss, now);
+        // A call that runs alone may have waited for this one.
+        self.calls_wait = ledger.has_held();
+        Settled { settlements, events: self.freed() }
+    }
+
     /// Handles what the editor says of a call. `None` if it is no job of this connection.
     pub fn job_is(&mut self, call: CallId, state: JobState, ledger: &mut Ledger, now: Instant) -> Option<JobStep> {
         match state {
             JobState::Runs => self.jobs.runs(call).then_some(JobStep::GoesOn),
             JobState::Ended => self.jobs.over(call).map(JobStep::Ended),
-            JobState::Lost => {
+            JobState::Lost(loss) => {
                 self.jobs.over(call)?;
-                // What keeps the jobs of an editor is lost with its domain. A call that runs alone may have waited for this one.
-                let settlements = ledger.lose(call, self.epoch, Loss::Reload, now);
-                self.calls_wait = ledger.has_held();
-                Some(JobStep::Lost(Settled { settlements, events: self.freed() }))
+                Some(JobStep::Lost(self.lost(call, loss, ledger, now)))
             }
         }
     }

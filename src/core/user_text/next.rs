@@ -130,6 +130,11 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "If it is meant for the project that holdfast_status names now, make the same call again."
         }
         (Cause::Busy, Agent) => "Wait for that call (holdfast_result tells its state), then make the same call again.",
+        (Cause::Blocked, Agent) => {
+            "If holdfast_status names a dialog, ask the user to answer it in Unity's window; then make the same call again."
+        }
+        (Cause::Blocked, Person) => "If a dialog is open in Unity's window, answer it, then try again.",
+        (Cause::BadArguments, _) => "Make the call again with the arguments that the tool has.",
         (Cause::Stalled, Agent) => "Ask the user to look at the Unity window, then make the same call again.",
         (Cause::Stalled, Person) => "Look at the Unity window, then try again.",
         (Cause::UnknownTool, Agent) => "List the tools again and use one of those names.",

@@ -28,6 +28,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::ProjectUnsettled => "it is not decided yet which project to use",
         Cause::ProjectChanged => "the client switched to another project",
         Cause::Busy => "another call is running",
+        Cause::Blocked => "Unity takes no calls for now: a dialog is open, or it has not settled since its start",
         Cause::Stalled => "Unity is not answering",
         Cause::Listing => "Unity's tool list is being fetched",
         Cause::Gateway => "holdfast's own parts for this editor failed again and again, and rest",
@@ -35,6 +36,7 @@ pub fn cause(cause: Cause) -> String {
         // No call waits for these causes, and no editor is away because of them, so they need no phrase.
         Cause::UnknownTool
         | Cause::TooLarge
+        | Cause::BadArguments
         | Cause::Policy
         | Cause::Audit
         | Cause::Unrecorded

@@ -29,8 +29,15 @@ pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) ->
                 }
                 Audience::Person => format!("do not repeat it: look in Unity whether it has finished. Call id {call}"),
             };
-            let doing = match answer.known.as_ref().and_then(|known| known.heartbeat) {
-                Some((felt, ago)) => asked_meanwhile(&heartbeat(felt, ago)),
+            let known = answer.known.as_ref();
+            let doing = match known.and_then(|known| {
+                known
+                    .obstacle
+                    .as_ref()
+                    .map(|by| by.to_string())
+                    .or(known.heartbeat.map(|(felt, ago)| heartbeat(felt, ago)))
+            }) {
+                Some(doing) => asked_meanwhile(&doing),
                 None => " It may be compiling, importing, or waiting for a dialog in the editor.".to_owned(),
             };
             format!(
@@ -55,7 +62,10 @@ fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Op
     }
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
-    let doing = answer.known.as_ref().and_then(|known| known.heartbeat).and_then(|(felt, ago)| hindered(felt, ago));
+    let doing = answer.known.as_ref().and_then(|known| {
+        let obstacle = known.obstacle.as_ref().map(|by| by.to_string());
+        obstacle.or_else(|| known.heartbeat.and_then(|(felt, ago)| hindered(felt, ago)))
+    });
     let doing = doing.map(|doing| asked_meanwhile(&doing)).unwrap_or_default();
     let next = match (cause, answer.profile.audience) {
         (Cause::Policy, Audience::Agent) if is_broken_policy(answer) => {
@@ -119,12 +129,16 @@ fn happened(answer: &Answer, cause: Cause) -> String {
             ),
             None => "Unity's bridge was busy with another call".into(),
         },
+        Cause::Blocked => {
+            format!("Unity took no calls for {waited}: a dialog is open in it, or it has not settled since its start")
+        }
         Cause::Stalled => {
             "Unity accepts connections, but does not answer (it may be importing, or a dialog is open)".into()
         }
         Cause::Listing => format!("Unity did not send its tool list within {waited}"),
         Cause::UnknownTool => "Unity's live tool list has no such tool".into(),
         Cause::TooLarge => "the request is larger than Unity's bridge accepts".into(),
+        Cause::BadArguments => grounds("Unity would misread the arguments"),
         Cause::Policy if is_broken_policy(answer) => grounds("what guards the calls has a mistake"),
         Cause::Policy => grounds("a policy rule forbids it"),
         Cause::Audit => grounds("the audit log cannot be written"),
@@ -158,6 +172,10 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         },
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
         Loss::Silence => "Unity sent nothing for far too long, and the connection was closed",
+        Loss::GivenUp => {
+            "Unity's own server waits for it no longer, or failed: the call may still be waiting or running there, and Unity \
+             never tells its end"
+        }
         Loss::ProjectChanged => {
             "the client switched to another project, and the previous project's editor was left before it answered"
         }

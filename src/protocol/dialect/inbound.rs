@@ -1,5 +1,6 @@
 //! What the editor sends: replies, events, progress, push messages, and the answers of its journal.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub enum Refusal {
     OtherProject,
     /// The editor's server has begun anew since the call was made for it.
     OtherSession,
+    /// The editor takes no calls for now, and decided so before it took this one: the call can be sent again when the editor says that
+    /// it takes calls.
+    Busy,
     /// The editor already has this attempt to send the call. The duplicate did not run; the first copy gets its own answer.
     Double,
 }
@@ -183,6 +187,15 @@ impl Heartbeat {
     }
 }
 
+/// Whether an editor takes calls, as it says when it is asked for its heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It takes calls, as far as it says.
+    TakesCalls,
+    /// It takes none. The text says what stands in the way, as a phrase: `the dialog "Save?" is open in Unity`.
+    Blocked(Arc<str>),
+}
+
 /// What the replies to the greeting mean so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Greeted {
@@ -203,6 +216,8 @@ pub struct Met {
     /// The number of the editor's domain. In the same process, another number means that the domain was reloaded, an equal number
     /// that it was not.
     pub domain: Option<u64>,
+    /// Whether the editor answers nothing while a call runs, not even the question for its heartbeat.
+    pub works_silently: bool,
 }
 
 /// Why an editor closes the connection.
@@ -265,6 +280,8 @@ pub enum JournalOutcome {
     EndedUnkept(String),
     /// The call waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
     Running,
+    /// The editor's own server waits for the call no longer, or failed: the call may still wait or run, and nobody will say how it ends.
+    GivenUp,
     /// The call has not run and will not run.
     NotRun {
         /// Whether the journal says so because it did not know the call when it was asked.

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending, UnreadableCalls,
-    WireId, Wreck,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending, Standing,
+    UnreadableCalls, WireId, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -121,6 +121,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn submitted(&self, _reply: &Reply, _journal: &str) -> Option<JournalKey> {
         None
     }
+    /// Whether the reply to a call says that the editor's own server waits for the call no longer, or failed. The call may still wait
+    /// or run in the editor, and nobody will say how it ends.
+    fn gives_up(&self, _reply: &Reply) -> bool {
+        false
+    }
     /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
     /// Reads the reply in the file of a [`Recovery::ResultFile`](super::Recovery::ResultFile). `None` while the file is
@@ -135,6 +140,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     }
     /// Reads the reply to [`Order::Heartbeat`]. `None` if it is not such a reply.
     fn read_heartbeat(&self, _reply: &Reply) -> Option<Heartbeat> {
+        None
+    }
+    /// Reads from the reply to [`Order::Heartbeat`] whether the editor takes calls. `None` if the reply does not tell.
+    fn read_standing(&self, _reply: &Reply) -> Option<Standing> {
         None
     }
     /// Decodes a line of the push connection. `token` is [`Hello::push_token`].

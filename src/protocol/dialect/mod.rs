@@ -17,6 +17,7 @@ mod listing;
 mod members;
 mod orders;
 mod other_names;
+pub mod pipeline;
 mod project;
 mod properties;
 mod rpc;
@@ -72,6 +73,7 @@ pub const ALL: Dialects = &[
     &toy_jobs::ToyJobs,
     &unity_mcp::UnityMcp,
     &umcp::Umcp,
+    &pipeline::Pipeline,
     &uloop::Uloop,
 ];
 /// The dialect to use if the project's files name none: the last one, because it needs no file.

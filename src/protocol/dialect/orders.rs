@@ -176,6 +176,8 @@ pub struct PreparedCall {
     pub reload_follows: bool,
     /// What shows that no reload follows after all; `None` if nothing can show it.
     pub reload_signs: Option<ReloadSigns>,
+    /// What the editor would misread in the arguments, as a sentence. Such a call is not sent.
+    pub misread: Option<String>,
     /// The trace that the call belongs to, for a dialect that can send it.
     pub trace: Option<Arc<TraceContext>>,
 }
@@ -190,6 +192,7 @@ impl PreparedCall {
             limit: None,
             reload_follows: false,
             reload_signs: None,
+            misread: None,
             trace: None,
         }
     }

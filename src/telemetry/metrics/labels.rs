@@ -235,7 +235,7 @@ impl Wait {
         match cause {
             Cause::Reloading => Self::Reload,
             Cause::Compiling => Self::Compile,
-            Cause::Busy | Cause::Stalled | Cause::Listing | Cause::Overload => Self::Queue,
+            Cause::Busy | Cause::Blocked | Cause::Stalled | Cause::Listing | Cause::Overload => Self::Queue,
             Cause::Connecting
             | Cause::Starting
             | Cause::Lost
@@ -256,6 +256,7 @@ impl Wait {
             | Cause::ProjectChanged
             | Cause::UnknownTool
             | Cause::TooLarge
+            | Cause::BadArguments
             | Cause::Policy
             | Cause::Audit
             | Cause::Unrecorded

@@ -1,6 +1,8 @@
 //! What delays calls although a connection is open: the editor is silent, the next request cannot be connected, or the editor has
 //! not sent its tool list yet.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use super::Ledger;
@@ -36,22 +38,38 @@ impl Ledger {
         self.heartbeat = Some((epoch, heartbeat, now));
     }
 
+    /// Keeps what the editor on this connection says that keeps it from taking calls, as [`felt`](Self::felt) does.
+    pub fn obstructed(&mut self, epoch: Epoch, obstacle: Option<Arc<str>>) {
+        self.moved |= self.obstacle.as_ref().map(|(_, by)| by) != obstacle.as_ref();
+        self.obstacle = obstacle.map(|by| (epoch, by));
+    }
+
     /// Returns what is known of the wanted project's editor.
     pub(super) fn known(&self, now: Instant) -> Known {
         let felt = self.heartbeat.filter(|(epoch, ..)| self.is_wanted(*epoch));
         let away = self.availability.and_then(Availability::cause);
         Known {
             heartbeat: felt.map(|(_, heartbeat, at)| (heartbeat, now.saturating_duration_since(at))),
+            obstacle: self.obstacle().cloned(),
             gone: away.filter(|cause| cause.is_gone() && self.open_epochs.is_empty()),
         }
     }
 
     /// Returns, as a phrase, what keeps the connected editor from its calls, if that is known.
     pub(super) fn known_hindrance(&self, now: Instant) -> Option<String> {
+        if let Some(by) = self.obstacle() {
+            return Some(by.to_string());
+        }
         match self.known(now).heartbeat {
             Some((heartbeat, ago)) => user_text::hindered(heartbeat, ago),
             None => (self.hindrance() == Some(Cause::Stalled)).then(|| user_text::SILENT.to_owned()),
         }
+    }
+
+    /// Returns what keeps the connected editor from taking calls, in its own words.
+    pub(super) fn obstacle(&self) -> Option<&Arc<str>> {
+        let (epoch, by) = self.obstacle.as_ref()?;
+        self.open_epochs.contains_key(epoch).then_some(by)
     }
 
     pub(super) fn hindrance(&self) -> Option<Cause> {

@@ -67,6 +67,8 @@ pub struct Ledger {
     moved: bool,
     /// The last heartbeat, with its connection and its time.
     heartbeat: Option<(Epoch, Heartbeat, Instant)>,
+    /// What the editor on this connection last said that keeps it from taking calls.
+    obstacle: Option<(Epoch, Arc<str>)>,
 }
 
 impl Ledger {

@@ -51,6 +51,8 @@ impl Hash for Ledger {
             moved: _,
             // It chooses words.
             heartbeat: _,
+            // It only chooses words.
+            obstacle: _,
         } = self;
         (entries, open_epochs, wanted, availability, hindered, absent_since, draining, recovered).hash(hasher);
     }

@@ -158,6 +158,7 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
     // meant for a caller that waits.
     let unlimited = given.is_none() && tool.is_some_and(|tool| tool.resumable);
     PreparedCall {
+        misread: None,
         arguments: arguments.to_owned(),
         recovery: match journal {
             Some(journal) => Recovery::Journal(JournalKey { journal: journal.to_owned(), id, seq }),

@@ -1,0 +1,141 @@
+//! Unity's own package (com.unity.pipeline, 0.4 to 0.8): the editor is an HTTP server on 127.0.0.1 that asks for a token.
+//!
+//! From 0.5 on a command can run as a job, which the gateway asks for until it has ended; before, the editor answers one request at a
+//! time, each after its command. Jobs, and whatever waits in the editor, are lost with the domain, without a word. No request has an
+//! id. So a request whose answer is lost may have run, and it is never sent again. What the status says is no proof of a free main
+//! thread: it says "ready" while that thread stands still. Which kind of package answers is learned on the wire, because a copy of the
+//! package may have any version. `tests/vectors/pipeline/` holds literal messages. Nothing here was tried with a real editor.
+
+mod answer;
+mod call;
+mod errors;
+mod jobs;
+mod project;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wire;
+
+use serde_json::value::RawValue;
+
+use super::{
+    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
+    Hello, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, WireId,
+};
+use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
+use crate::protocol::framing::http::{Request, Response};
+
+static PROPERTIES: Properties = Properties {
+    // The editor runs one command after another, so a second one would only wait there, where nothing proves that it has not run.
+    window: 1,
+    push: false,
+    heartbeat: true,
+    request_max_bytes: PIPELINE_REQUEST_MAX_BYTES,
+    sends_all_arguments: true,
+    default_ports: &[],
+    reads_unity_port: false,
+    shape: Shape::Jobs,
+    listed_first: &[],
+    roles: Roles {
+        compile: &["recompile"],
+        // `get_console_logs` is gone since 0.7.
+        console: &["console", "get_console_logs"],
+        play_mode: &["editor_play", "editor_stop", "editor_pause"],
+        code: &["eval", "eval_file", "run_script"],
+        editor_state: &["editor_status"],
+        menu_item: &["menu"],
+    },
+};
+
+/// The dialect.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pipeline;
+
+impl Dialect for Pipeline {
+    fn name(&self) -> &'static str {
+        "pipeline"
+    }
+
+    fn title(&self) -> &'static str {
+        "Unity's own com.unity.pipeline"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files)
+    }
+
+    fn endpoint(&self, port: u16, facts: &ProjectFacts) -> Endpoint {
+        Endpoint::Http { port, token: facts.token.clone() }
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(false)
+    }
+
+    fn encode(&self, _id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(order)
+    }
+
+    fn read_response(&self, _id: WireId, request: &Request, response: Response) -> Reply {
+        wire::read_response(&request.path, &response)
+    }
+
+    fn greets_alike(&self, first: &Response, now: &Response) -> bool {
+        wire::greets_alike(first, now)
+    }
+
+    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
+        wire::check_greeting(hello, said)
+    }
+
+    fn read_tools(&self, reply: &Reply, step: usize) -> ListStep {
+        tools::read(reply, step)
+    }
+
+    fn prepare_call(
+        &self,
+        _sending: &Sending<'_>,
+        name: &str,
+        tool: Option<&EditorTool>,
+        arguments: &RawValue,
+    ) -> PreparedCall {
+        call::prepare(name, tool, arguments)
+    }
+
+    fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
+        jobs::submitted(reply, journal)
+    }
+
+    fn gives_up(&self, reply: &Reply) -> bool {
+        errors::gives_up(reply)
+    }
+
+    fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
+        jobs::read_outcomes(reply, asked)
+    }
+
+    fn read_standing(&self, reply: &Reply) -> Option<Standing> {
+        wire::read_standing(reply)
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        answer::read(reply)
+    }
+
+    fn read_result_file(&self, _bytes: &[u8]) -> Option<Reply> {
+        None
+    }
+
+    fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
+        Err(BadMessage::NotAMessage("the package pushes nothing"))
+    }
+}

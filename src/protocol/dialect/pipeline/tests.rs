@@ -1,0 +1,289 @@
+//! Tests the golden vectors, the greeting of each version, the project's files, the list of commands, and names of arguments.
+
+use serde_json::Value;
+
+use super::super::tests::{Vector, all, have_kinds};
+use super::super::{AnswerBody, Expected, FileState, Met, Refusal, Standing};
+use super::*;
+use crate::protocol::ids::CallId;
+
+const PORT: u16 = 7800;
+const TOKEN: &str = "c2VjcmV0";
+
+fn raw(text: impl Into<String>) -> Box<RawValue> {
+    RawValue::from_string(text.into()).unwrap()
+}
+
+fn vectors() -> Vec<Vector> {
+    all("pipeline")
+}
+
+fn id() -> WireId {
+    WireId { number: 7, call: None }
+}
+
+fn key(id: &str) -> JournalKey {
+    JournalKey { journal: "began".to_owned(), id: id.to_owned(), seq: 0 }
+}
+
+fn prepared(tool: &str, listed: Option<&EditorTool>, arguments: &str) -> PreparedCall {
+    let call = CallId::from_random([7; 16]);
+    Pipeline.prepare_call(&Sending::first(call, true), tool, listed, &raw(arguments))
+}
+
+/// The response to a request for this path, as the dialect reads it.
+fn reply(path: &str, status: u16, body: &str) -> Reply {
+    let request = Request { method: "GET", path: path.to_owned().into(), headers: &[], body: "".into() };
+    let response = Response { status, server: None, body: body.to_owned().into() };
+    Pipeline.read_response(id(), &request, response)
+}
+
+fn list(began: &str) -> String {
+    format!(r#"{{"commands":[],"count":0,"server":{{"version":"0.0.1","port":7800,"startTime":"{began}"}}}}"#)
+}
+
+#[test]
+fn every_vector_has_a_kind_that_is_known() {
+    let known = [
+        "call",
+        "cancel",
+        "error",
+        "greeting",
+        "list_tools",
+        "outcome",
+        "outcome_result",
+        "pulse",
+        "result",
+        "status_result",
+        "submitted",
+    ];
+    have_kinds(&vectors(), &known);
+}
+
+#[test]
+fn requests_are_sent_byte_for_byte() {
+    let mut seen = 0;
+    for vector in vectors().iter().filter(|vector| vector.text("direction") == "to_editor") {
+        let said = [reply(wire::ONE_COMMAND, 200, &list("a"))];
+        let hello = Hello::default();
+        let encoded = match vector.said("kind") {
+            "greeting" => {
+                let said = &said[..usize::try_from(vector.means("said").as_u64().unwrap()).unwrap()];
+                Pipeline.encode(id(), &Order::Greeting { hello: &hello, said })
+            }
+            "list_tools" => {
+                let step = usize::try_from(vector.means("step").as_u64().unwrap()).unwrap();
+                Pipeline.encode(id(), &Order::ListTools { step, development: false })
+            }
+            "pulse" => Pipeline.encode(id(), &Order::Heartbeat),
+            "call" => {
+                let tool = vector.said("tool");
+                let call = prepared(tool, None, vector.said("arguments"));
+                Pipeline.encode(id(), &Order::Call { tool, call: &call, expected: None, progress: false })
+            }
+            "outcome" => Pipeline.encode(id(), &Order::Outcomes(&[key(vector.said("id"))])),
+            "cancel" => Pipeline.encode(id(), &Order::Cancel(&key(vector.said("id")))),
+            kind => panic!("{kind}"),
+        };
+        let Ok(Encoded::Request(request)) = encoded else { panic!("{encoded:?}") };
+        assert_eq!(request.body, vector.text("body"), "{}", vector.text("name"));
+        let frame = request.encode(PORT, Some(TOKEN));
+        assert_eq!(std::str::from_utf8(&frame).unwrap(), vector.text("frame"), "{}", vector.text("name"));
+        seen += 1;
+    }
+    assert_eq!(seen, 8);
+}
+
+#[test]
+fn every_reply_means_what_its_vector_says() {
+    let mut seen = 0;
+    for vector in vectors().iter().filter(|vector| vector.text("direction") == "from_editor") {
+        let name = vector.text("name");
+        let status = u16::try_from(vector.means("status").as_u64().unwrap()).unwrap();
+        let reply = reply(vector.said("path"), status, vector.text("body"));
+        seen += 1;
+        match vector.said("kind") {
+            "error" => error_means(vector, reply),
+            "result" => result_means(vector, reply),
+            "submitted" => assert_eq!(Pipeline.submitted(&reply, "began"), Some(key(vector.said("id"))), "{name}"),
+            "status_result" => {
+                let says = match Pipeline.read_standing(&reply).expect(name) {
+                    Standing::TakesCalls => None,
+                    Standing::Blocked(by) => Some(by),
+                };
+                let part = vector.means("blocked").as_str();
+                assert!(
+                    part.is_none() == says.is_none() && part.is_none_or(|part| says.unwrap().contains(part)),
+                    "{name}"
+                );
+            }
+            "outcome_result" => {
+                let told = match Pipeline.read_outcomes(reply, &[key("j1")]) {
+                    Err(BadOutcomes::Refused(_)) => "refused",
+                    told => <&'static str>::from(&told.expect(name)[0]),
+                };
+                assert_eq!(told, vector.said("told"), "{name}");
+            }
+            kind => panic!("{kind}"),
+        }
+    }
+    assert!(seen >= 40, "{seen}");
+}
+
+fn error_means(vector: &Vector, reply: Reply) {
+    let name = vector.text("name");
+    let given_up = Pipeline.gives_up(&reply);
+    let Reply::Error(error) = &reply else { panic!("{name}: {reply:?}") };
+    let refused = error.refusal.as_ref().map(|refused| match refused.how {
+        Refusal::Final => "final",
+        Refusal::Busy => "busy",
+        Refusal::OtherSession => "other_session",
+        other => panic!("{name}: {other:?}"),
+    });
+    let refused = if given_up { refused.or(Some("given_up")) } else { refused };
+    assert_eq!(refused, vector.means("refused").as_str(), "{name}: {error:?}");
+    assert!(error.message.contains(vector.means("says").as_str().unwrap_or_default()), "{name}: {}", error.message);
+    let answer = Pipeline.read_answer(reply);
+    assert!(answer.is_error && matches!(answer.body, AnswerBody::Text(text) if !text.is_empty()), "{name}");
+}
+
+fn result_means(vector: &Vector, reply: Reply) {
+    let name = vector.text("name");
+    assert!(!Pipeline.gives_up(&reply) && Pipeline.submitted(&reply, "began").is_none(), "{name}");
+    let answer = Pipeline.read_answer(reply);
+    assert_eq!(Some(answer.is_error), vector.means("is_error").as_bool(), "{name}");
+    let kinds = |blocks: &[Box<RawValue>]| -> Vec<Value> {
+        blocks.iter().map(|block| serde_json::from_str::<Value>(block.get()).unwrap()["type"].clone()).collect()
+    };
+    let (result, blocks) = match &answer.body {
+        AnswerBody::Text(text) => return assert_eq!(text, vector.said("text"), "{name}"),
+        AnswerBody::Json(json) => (json, Vec::new()),
+        AnswerBody::JsonAndBlocks(json, blocks) => (json, kinds(blocks)),
+        other => panic!("{name}: {other:?}"),
+    };
+    // What the editor wrote keeps its text.
+    assert_eq!(result.get(), vector.said("result"), "{name}");
+    assert_eq!(&blocks, vector.means("blocks").as_array().unwrap_or(&Vec::new()), "{name}");
+}
+
+/// The replies of an editor whose list is this and that answers the probe with this status and body.
+fn greeted(list: (u16, &str), probe: (u16, &str)) -> Result<Greeted, BadGreeting> {
+    let hello = Hello::default();
+    let mut said = vec![reply(wire::ONE_COMMAND, list.0, list.1)];
+    for _ in 0..3 {
+        let greeted = Pipeline.check_greeting(&hello, &said)?;
+        let Greeted::NotYet = greeted else { return Ok(greeted) };
+        let Ok(Encoded::Request(next)) = Pipeline.encode(id(), &Order::Greeting { hello: &hello, said: &said }) else {
+            panic!("a greeting that cannot go on");
+        };
+        let (status, body) = match &*next.path {
+            wire::PROBE => (probe.0, probe.1.to_owned()),
+            _ => (200, self::list("began")),
+        };
+        said.push(reply(&next.path, status, &body));
+    }
+    panic!("it does not end")
+}
+
+#[test]
+fn the_greeting_learns_the_domain_and_whether_there_are_jobs() {
+    let met = |greeted: Result<Greeted, BadGreeting>| match greeted {
+        Ok(Greeted::Done(met)) => met,
+        other => panic!("{other:?}"),
+    };
+    let json = (404, r#"{"error":"Job Not Found"}"#);
+    let (text, began) = ((404, "Not Found"), list("began"));
+    let new = met(greeted((200, &began), json));
+    assert!(
+        matches!(&new, Met { journal: Some(journal), works_silently: false, domain: Some(_), .. } if journal == "began")
+    );
+    let old = met(greeted((200, &began), text));
+    assert_eq!((old.journal, old.works_silently, old.domain), (None, true, new.domain));
+    assert_eq!(met(greeted((404, "Not Found"), json)), new, "a version that takes no parameters");
+    assert_ne!(met(greeted((200, &list("later")), json)).domain, new.domain);
+    let refused = greeted((401, r#"{"error":"Unauthorized"}"#), json).unwrap_err();
+    assert!(matches!(&refused, BadGreeting::Unproven(why) if why.contains(project::DESCRIPTOR)), "{refused:?}");
+    for foreign in ["{}", "[]", "<html>", r#"{"commands":[]}"#] {
+        assert!(matches!(greeted((200, foreign), json), Err(BadGreeting::ForeignPeer(_))), "{foreign}");
+    }
+    assert!(matches!(greeted((200, &began), (401, "{}")), Err(BadGreeting::Unproven(_))));
+    assert!(matches!(greeted((200, &began), (500, "")), Err(BadGreeting::Refused { .. })));
+    let response = |began: &str| Response { status: 200, server: None, body: list(began).into() };
+    assert!(
+        Pipeline.greets_alike(&response("a"), &response("a")) && !Pipeline.greets_alike(&response("a"), &response("b"))
+    );
+}
+
+#[test]
+fn the_descriptor_says_where_and_never_whether() {
+    let files = |descriptor: &str, lock: &str| {
+        let content = |text: &str| FileState::Content(text.as_bytes().to_vec());
+        let files = [(project::DESCRIPTOR, content(descriptor)), ("Packages/packages-lock.json", content(lock))];
+        Pipeline.read_project(&ProjectFiles::from(files))
+    };
+    let whole = r#"{"pid":7,"port":7801,"projectPath":"/p","unityVersion":"6000.3.1f1","startedAt":"a","lastHeartbeat":"x",
+        "evalToken":"dG9rZW4="}"#;
+    let lock = r#"{"dependencies":{"com.unity.pipeline":{"version":"0.8.0-exp.1","source":"registry"}}}"#;
+    let facts = files(whole, lock);
+    assert_eq!(
+        (facts.installed, facts.by_record, facts.package_version.as_deref()),
+        (true, false, Some("0.8.0-exp.1"))
+    );
+    assert_eq!((facts.port, facts.editor_pid), (Some((7801, project::DESCRIPTOR)), Some(7)));
+    assert_eq!(facts.token, Some(Secret::new("dG9rZW4=")));
+    assert!(matches!(&facts.expected, Some(Expected::Told { project_root, .. }) if project_root == "/p"));
+    let beat = files(&whole.replace("\"lastHeartbeat\":\"x\"", "\"lastHeartbeat\":\"y\""), lock);
+    assert_eq!(beat, facts, "a heartbeat alone is no news");
+    assert!(files(whole, "{}").by_record);
+    for half in ["", "{", r#"{"pid":7,"port":78"#] {
+        let facts = files(half, lock);
+        assert_eq!((facts.port, &*facts.problems), (None, [].as_slice()), "{half:?} is being written");
+    }
+}
+
+#[test]
+fn the_list_tells_what_a_command_does_by_its_name_and_its_parameters() {
+    let commands = format!(r#"{{"commands":{},"server":{{}}}}"#, tools::COMMANDS);
+    let ListStep::Tools(own) = Pipeline.read_tools(&reply(wire::COMMANDS, 200, &commands), 0) else { panic!() };
+    assert_eq!((own.tools.len(), &*own.dropped), (140, [].as_slice()));
+    let find = |name: &str| own.tools.iter().find(|tool| tool.name == name).unwrap_or_else(|| panic!("no {name}"));
+    for reads in ["get_selection", "list_tests", "find_assets", "build_status", "console", "search", "screenshot"] {
+        let tool = find(reads);
+        assert!(tool.annotations.read_only_hint && tool.repeatable && !tool.annotations.destructive_hint, "{reads}");
+    }
+    for writes in ["create_gameobject", "eval", "recompile", "clear_console", "build", "delete_asset"] {
+        assert!(!find(writes).annotations.read_only_hint && !find(writes).repeatable, "{writes}");
+    }
+    assert!(find("build").annotations.destructive_hint && !find("create_gameobject").annotations.destructive_hint);
+    let listed = r#"{"commands":[
+        {"name":"get_loot","parameters":[]},
+        {"name":"jump","runtimeOnly":true},
+        {"name":"a","tags":["x"],"schema":{"type":"object","properties":{"n":{"type":"integer"}}}},
+        {"name":7}],"total":9}"#;
+    let ListStep::Tools(other) = Pipeline.read_tools(&reply(wire::COMMANDS, 200, listed), 1) else { panic!() };
+    let names: Vec<(&str, bool)> = other.tools.iter().map(|tool| (&*tool.name, tool.repeatable)).collect();
+    assert_eq!(names, [("get_loot", false), ("a", false)], "a project's own command is never run twice");
+    assert_eq!(other.tools[1].group.as_deref(), Some("x"));
+    assert_eq!(other.dropped.len(), 2, "{:?}", other.dropped);
+    assert!(matches!(Pipeline.read_tools(&reply(wire::COMMANDS, 400, "{}"), 0), ListStep::TryNext));
+    assert!(matches!(Pipeline.read_tools(&reply(wire::COMMANDS, 200, "{}"), 0), ListStep::Failed(_)));
+}
+
+#[test]
+fn an_argument_that_the_command_does_not_have_is_named() {
+    let commands = format!(r#"{{"commands":{}}}"#, tools::COMMANDS);
+    let ListStep::Tools(own) = Pipeline.read_tools(&reply(wire::COMMANDS, 200, &commands), 0) else { panic!() };
+    let misread = |name: &str, arguments: &str| {
+        let tool = own.tools.iter().find(|tool| tool.name == name).unwrap();
+        prepared(name, Some(tool), arguments).misread
+    };
+    assert_eq!(misread("build", r#"{"target":"x","confirm":true}"#), None);
+    assert_eq!(misread("save_all", "{}"), None);
+    let near = misread("build", r#"{"output_path":"x"}"#).unwrap();
+    assert!(near.contains("did you mean \"outputPath\""), "{near}");
+    let far = misread("create_gameobject", r#"{"colour":1}"#).unwrap();
+    assert!(far.contains("`create_gameobject` has no argument \"colour\"") && far.contains("primitive"), "{far}");
+    assert!(misread("save_all", r#"{"x":1}"#).unwrap().contains("nor any other"));
+    assert_eq!(prepared("eval", None, r#"{"timeout":2500}"#).timeout, Some(std::time::Duration::from_millis(2500)));
+    assert_eq!(prepared("run_tests", None, r#"{"timeout":90}"#).timeout, Some(std::time::Duration::from_secs(90)));
+}
