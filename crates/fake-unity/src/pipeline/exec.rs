@@ -115,7 +115,9 @@ fn enqueue(server: &Arc<Server>, editor: &Arc<Editor>, call: Call) -> Result<Rep
         lock(&domain.jobs).ended(&editor, &id, how);
         editor.event(Event::CallEnded { connection, tool: name, outcome });
     });
-    Ok(Reply { may_be_lost: true, ..Reply::of(server.version, body.finish()) })
+    let mut reply = Reply::of(server.version, body.finish());
+    reply.may_be_lost = true;
+    Ok(reply)
 }
 
 /// Runs a command. Returns its result as JSON, or how it failed; an error of its own if nobody waits any more.

@@ -77,8 +77,15 @@ struct Server {
     conformance_tools: bool,
     domain: Mutex<Arc<Domain>>,
     process: Mutex<Process>,
-    /// All that ends with the domain, apart from its connections.
-    tasks: Mutex<JoinSet<()>>,
+    /// All that ends with the domain, apart from its connections; `None` if there is no domain.
+    tasks: Mutex<Option<JoinSet<()>>>,
+}
+
+impl Drop for PipelineFace {
+    fn drop(&mut self) {
+        // The tasks hold the server, so that it would never be dropped.
+        drop(lock(&self.0.tasks).take());
+    }
 }
 
 /// What a reload forgets.
@@ -128,11 +135,12 @@ impl Server {
         lock(&self.process)
     }
 
-    /// Begins a task that ends with the domain.
+    /// Begins a task that ends with the domain. Between two domains none begins.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = lock(&self.tasks);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        if let Some(tasks) = &mut *lock(&self.tasks) {
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(task);
+        }
     }
 
     /// Begins a domain, if the editor is in another one. Its start has a time that no other has.
@@ -145,6 +153,7 @@ impl Server {
         let digits = editor.guid().bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 10_000);
         let started_at = format!("{}{digits:04}Z", editor.timestamp());
         *domain = Arc::new(Domain { session, started_at, ..Domain::default() });
+        *lock(&self.tasks) = Some(JoinSet::new());
         if self.version < V0_4 {
             self.process().token = token(editor);
         }
@@ -176,20 +185,20 @@ impl Server {
         json!(["exec.argv", "exec.commandLine"])
     }
 
-    /// Writes the descriptor in two steps, as every status request has it written.
-    fn heartbeat(&self, editor: &Editor) {
+    /// Writes the descriptor, as every status request has it written, or only the half of it.
+    fn heartbeat(&self, editor: &Editor, is_half: bool) {
         let Some(port) = editor.state().port else { return };
         let text = self.descriptor(editor, port);
         // A file that was deleted because the editor quits does not come back.
         let process = self.process();
         if !process.quits {
-            tear(editor, DESCRIPTOR, &text);
+            write_in_two(editor, DESCRIPTOR, &text, is_half);
         }
     }
 
     /// Writes a status file, in two steps.
     fn write_status(&self, editor: &Editor, path: &'static str, status: Value) {
-        tear(editor, path, &status.to_string());
+        write_in_two(editor, path, &status.to_string(), false);
         self.process().files.insert(path, status);
     }
 
@@ -227,13 +236,12 @@ impl Server {
     }
 }
 
-/// Writes the first half of a file, and then the whole. A reader between the two sees the half.
-fn tear(editor: &Editor, path: &str, text: &str) {
-    if let Some(project) = &editor.project {
-        let (half, _) = text.as_bytes().split_at(text.len() / 2);
-        let written = project.write(path, half).and_then(|()| project.write(path, text.as_bytes()));
-        editor.file_result(path, written);
-    }
+/// Writes the first half of a file, and then the whole, unless the half is all. A reader between the two sees the half.
+fn write_in_two(editor: &Editor, path: &str, text: &str, is_half: bool) {
+    let Some(project) = &editor.project else { return };
+    let (half, _) = text.as_bytes().split_at(text.len() / 2);
+    let rest = || if is_half { Ok(()) } else { project.write(path, text.as_bytes()) };
+    editor.file_result(path, project.write(path, half).and_then(|()| rest()));
 }
 
 impl Face for PipelineFace {
@@ -271,20 +279,18 @@ impl Face for PipelineFace {
         }
         let (server, editor) = (Arc::clone(&self.0), Arc::clone(editor));
         self.0.spawn(async move {
-            let Some(project) = &editor.project else { return };
-            let Some(port) = editor.state().port else { return };
-            let text = server.descriptor(&editor, port);
-            let (half, _) = text.as_bytes().split_at(text.len() / 2);
-            editor.file_result(DESCRIPTOR, project.write(DESCRIPTOR, half));
+            server.heartbeat(&editor, true);
             tokio::time::sleep(TORN).await;
-            server.heartbeat(&editor);
+            server.heartbeat(&editor, false);
         });
     }
 
     fn domain_ended<'a>(&'a self, _editor: &'a Arc<Editor>) -> BoxFuture<'a, ()> {
         Box::pin(async {
-            let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
-            tasks.shutdown().await;
+            let tasks = lock(&self.0.tasks).take();
+            if let Some(mut tasks) = tasks {
+                tasks.shutdown().await;
+            }
         })
     }
 
@@ -311,6 +317,10 @@ impl Face for PipelineFace {
 
     fn locks(&self) -> bool {
         false
+    }
+
+    fn ends_in_safe_mode(&self) -> bool {
+        true
     }
 
     fn if_taken(&self) -> IfTaken {

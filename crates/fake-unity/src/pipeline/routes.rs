@@ -142,7 +142,7 @@ fn status(server: &Server, editor: &Editor) -> Reply {
             said["dialog"] = dialog;
         }
     }
-    server.heartbeat(editor);
+    server.heartbeat(editor, false);
     Reply::indented(200, &said.to_string())
 }
 
