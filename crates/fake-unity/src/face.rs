@@ -92,6 +92,10 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn keeps_port(&self) -> bool {
         true
     }
+    /// Whether nothing of the package runs in a process that began with scripts that do not compile, until they do.
+    fn ends_in_safe_mode(&self) -> bool {
+        false
+    }
     /// What the bridge does after a reload if its port is taken.
     fn if_taken(&self) -> IfTaken {
         IfTaken::WAITS

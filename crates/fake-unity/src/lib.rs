@@ -25,6 +25,7 @@ mod odd;
 mod package;
 mod package_version;
 mod packages;
+mod pipeline;
 mod ports;
 mod project;
 mod push;

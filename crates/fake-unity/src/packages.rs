@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::config::FakeUnityConfig;
 use super::face::Face;
 use super::package::{Facts, Package};
-use super::{holdfast, turbokettle, uloop, umcp, unity_mcp};
+use super::{holdfast, pipeline, turbokettle, uloop, umcp, unity_mcp};
 #[cfg(feature = "toy")]
 use super::{toy, toy_arrives, toy_jobs};
 
@@ -21,6 +21,7 @@ const LIST: &[(&Package, MakeFace)] = &[
     (&turbokettle::PACKAGE, turbokettle::face),
     (&umcp::PACKAGE, uloop::face),
     (&unity_mcp::PACKAGE, unity_mcp::face),
+    (&pipeline::PACKAGE, pipeline::face),
     #[cfg(feature = "toy")]
     (&toy::PACKAGE, toy::face),
     #[cfg(feature = "toy")]

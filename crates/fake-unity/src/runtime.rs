@@ -48,6 +48,8 @@ impl<T> Part<T> {
 enum Next {
     /// Listen on this port again, after a reload; 0: on another one.
     Return { port: u16 },
+    /// See whether the scripts compile now, so that a process which is in Safe Mode can begin its first domain.
+    Scripts,
     /// Notify the peers that the bridge is back, one tick after it began to listen.
     Back,
 }
@@ -102,7 +104,9 @@ impl Runtime {
                     }
                 }
                 () = until(at) => match self.next.take() {
-                    Some((_, Next::Return { port })) => self.come_back(port).await,
+                    Some((_, Next::Return { port })) => self.come_back(port, true).await,
+                    Some((_, Next::Scripts)) if self.is_in_safe_mode() => {}
+                    Some((_, Next::Scripts)) => self.come_back(self.port_again(), false).await,
                     Some((_, Next::Back)) => self.face.tell(&self.editor, &Moment::Back).await,
                     None => {}
                 },
@@ -178,6 +182,9 @@ impl Runtime {
         if !std::mem::replace(&mut self.alive, true) {
             self.face.process_began(&self.editor);
         }
+        if self.is_in_safe_mode() {
+            return Ok(());
+        }
         self.listen(self.port_again(), false).await?;
         let files = self.editor.project.as_ref().map(Project::left_alone).unwrap_or_default();
         if !files.is_empty() {
@@ -199,8 +206,17 @@ impl Runtime {
         }
     }
 
-    async fn come_back(&mut self, port: u16) {
-        if let Err(error) = self.listen(port, true).await {
+    /// Whether the process begins no domain, because its package does not run in Safe Mode. Then it looks again soon.
+    fn is_in_safe_mode(&mut self) -> bool {
+        let is = self.face.ends_in_safe_mode() && self.editor.state().compile_errors;
+        if is {
+            self.next = Some((Instant::now() + BIND_RETRY, Next::Scripts));
+        }
+        is
+    }
+
+    async fn come_back(&mut self, port: u16, again: bool) {
+        if let Err(error) = self.listen(port, again).await {
             self.editor.event(Event::BindFailed { port, error: error.to_string() });
         }
     }

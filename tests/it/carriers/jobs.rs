@@ -37,7 +37,7 @@ fn setup(project: &Path) -> Setup {
     let config = Config {
         project: Some(project.to_path_buf()),
         ports: vec![(PORT, PortSource::Flag)],
-        dialects: dialect::only(Package::that(|facts| facts.jobs).name),
+        dialects: dialect::only(Package::that(|facts| facts.jobs && facts.toy).name),
         seed: Some(7),
         ..Config::default()
     };

@@ -1,0 +1,231 @@
+//! The paths of the server, and what is checked before any of them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::reply::{Failure, Reply};
+use super::{Server, V0_5, V0_6, V0_7, V0_8, catalogue, commands, exec, jobs, lock, reply, wire, work};
+use crate::model::Editor;
+use wire::Request;
+
+/// How long a request waits for the main thread if it does not say.
+pub(super) const WAIT: Duration = Duration::from_secs(60);
+
+/// Answers a request.
+pub(super) async fn answer(server: &Arc<Server>, editor: &Arc<Editor>, connection: u64, request: Request) -> Reply {
+    let domain = server.domain();
+    // Before 0.5, one request is read and answered at a time, whatever it asks for.
+    let _turn = if server.version < V0_5 { Some(domain.gate.lock().await) } else { None };
+    if let Err(failure) = admitted(server, editor, &request) {
+        return failure.reply(editor, server.version);
+    }
+    match route(server, editor, connection, &request).await {
+        Ok(reply) => reply,
+        Err(failure) => failure.reply(editor, server.version),
+    }
+}
+
+fn admitted(server: &Server, editor: &Editor, request: &Request) -> Result<(), Failure> {
+    if request.token != server.process().token {
+        return Err(Failure::of(401, "Unauthorized", "The token is missing or is another one."));
+    }
+    let origin = request.origin.as_deref().filter(|origin| server.version >= V0_7 || !origin.is_empty());
+    if origin.is_some() {
+        return Err(Failure::of(403, "Forbidden", "A request with an origin comes from a browser."));
+    }
+    let (name, port) = request.host.split_once(':').unwrap_or((&request.host, ""));
+    let is_own = port.is_empty() || port.parse().ok() == editor.state().port;
+    if server.version >= V0_8 && !(name == "127.0.0.1" && is_own) {
+        return Err(Failure::of(403, "Forbidden", "The request is addressed to another host."));
+    }
+    if request.host.starts_with('[') {
+        return Err(Failure::of(400, "Bad Request", "Invalid host"));
+    }
+    Ok(())
+}
+
+async fn route(
+    server: &Arc<Server>,
+    editor: &Arc<Editor>,
+    connection: u64,
+    request: &Request,
+) -> Result<Reply, Failure> {
+    let version = server.version;
+    let method = match request.path.as_str() {
+        "/api/status" | "/api/editor_status" | "/api/commands" | "/api/test-status" => "GET",
+        "/api/progress" | "/api/job" if version >= V0_5 => "GET",
+        "/api/dialog" if version >= V0_6 => "GET",
+        "/api/exec" => "POST",
+        "/api/job/cancel" if version >= V0_5 => "POST",
+        _ => return Ok(Reply::nothing()),
+    };
+    if request.method != method {
+        let status = if version < V0_6 { 400 } else { 405 };
+        return Err(Failure::of(status, "Method Not Allowed", format!("{} takes {method}", request.path)));
+    }
+    Ok(match request.path.as_str() {
+        "/api/status" => status(server, editor),
+        "/api/editor_status" => {
+            let domain = server.domain();
+            let _turn = if version < V0_5 { None } else { Some(domain.gate.lock().await) };
+            let work = editor.submit({
+                let server = Arc::clone(server);
+                move |editor| commands::editor_status(&server, editor)
+            });
+            let object = exec::wait(work, Some(WAIT)).await?.result.map_err(exec::failure)?;
+            Reply::indented(200, &object.finish())
+        }
+        "/api/commands" => listing(server, editor, request)?,
+        "/api/test-status" => {
+            let domain = server.domain();
+            let _turn = if version < V0_5 { None } else { Some(domain.gate.lock().await) };
+            Reply::indented(200, &work::test_status(server).to_string())
+        }
+        "/api/progress" => {
+            let (omits, warning) = jobs::omits_nulls(version, request.asked("omit_nulls"));
+            let is_active = server.domain().active.load(Ordering::Relaxed) > 0;
+            let mut said = json!({"active": is_active});
+            if !omits {
+                said["progress"] = Value::Null;
+            }
+            if let Some(warning) = warning {
+                said["warnings"] = json!([warning]);
+            }
+            Reply::of(version, said.to_string())
+        }
+        "/api/dialog" => {
+            let dialogs: Vec<Value> = dialog(server, editor).into_iter().collect();
+            Reply::indented(200, &json!({"active": !dialogs.is_empty(), "dialogs": dialogs}).to_string())
+        }
+        "/api/job" => {
+            let id = job_id(request.asked("id"))?;
+            let (omits, warning) = jobs::omits_nulls(version, request.asked("omit_nulls"));
+            let said = lock(&server.domain().jobs).about(id, omits).ok_or_else(|| no_job(id))?;
+            let said = match warning {
+                Some(warning) => said.raw("warnings", &json!([warning]).to_string()),
+                None => said,
+            };
+            Reply::of(version, said.finish())
+        }
+        "/api/job/cancel" => {
+            if request.length > wire::CANCEL_MAX_BYTES {
+                return Err(Failure::of(413, "Payload Too Large", "At most 4 KiB"));
+            }
+            let body: Value = serde_json::from_slice(&request.body)
+                .map_err(|error| Failure::of(400, "Invalid JSON", error.to_string()))?;
+            let id = job_id(body.get("id").and_then(Value::as_str))?;
+            let said = lock(&server.domain().jobs).cancel(editor, id).ok_or_else(|| no_job(id))?;
+            Reply::of(version, said)
+        }
+        _ => exec::answer(server, editor, connection, request).await?,
+    })
+}
+
+fn job_id(asked: Option<&str>) -> Result<&str, Failure> {
+    asked.filter(|id| !id.is_empty()).ok_or_else(|| Failure::of(400, "Bad Request", "A job is named by its id"))
+}
+
+fn no_job(id: &str) -> Failure {
+    Failure::of(404, "Job Not Found", format!("There is no job {id}"))
+}
+
+fn status(server: &Server, editor: &Editor) -> Reply {
+    let dialog = dialog(server, editor);
+    let word = is_busy(server, editor).unwrap_or("ready");
+    let mut said = json!({"status": word, "lastHeartbeat": reply::now(editor)});
+    if server.version >= V0_6 {
+        said["capabilities"] = server.capabilities();
+        if let Some(dialog) = dialog {
+            said["dialog"] = dialog;
+        }
+    }
+    server.heartbeat(editor, false);
+    Reply::indented(200, &said.to_string())
+}
+
+/// Returns why commands that need the main thread are refused before they are queued; `None`: they are not.
+pub(super) fn is_busy(server: &Server, editor: &Editor) -> Option<&'static str> {
+    if server.version >= V0_6 && editor.gate.borrow().modal {
+        return Some("blocked_by_dialog");
+    }
+    (server.version >= V0_5 && settles(server, editor)).then_some("settling")
+}
+
+/// Whether the first import of this process still runs.
+fn settles(server: &Server, editor: &Editor) -> bool {
+    let imports = editor.gate.borrow().imports();
+    let mut process = server.process();
+    process.settled |= process.begins && !imports;
+    process.begins |= imports;
+    imports && !process.settled
+}
+
+/// Returns the dialog that is open, from 0.6 on.
+pub(super) fn dialog(server: &Server, editor: &Editor) -> Option<Value> {
+    let is_open = server.version >= V0_6 && editor.gate.borrow().modal;
+    let mut process = server.process();
+    if !is_open {
+        process.dialog_since = None;
+        return None;
+    }
+    let since = process.dialog_since.get_or_insert_with(|| reply::now(editor)).clone();
+    Some(json!({
+        "id": "dialog-1", "source": "DisplayDialog", "title": "Fake Unity", "message": "A dialog is open.",
+        "level": "info", "buttons": ["OK", "Cancel"], "openedAt": since, "dismissedAt": null,
+    }))
+}
+
+/// Answers with the catalogue, or with the part of it that the query asks for.
+fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply, Failure> {
+    let is_late = server.version >= V0_6;
+    let mut state = editor.state();
+    state.list_requests += 1;
+    let port = state.port;
+    let mut commands: Vec<Value> = state.tools.iter().map(|tool| catalogue::entry(tool, is_late)).collect();
+    drop(state);
+    let total = commands.len();
+    let (mut offset, mut limit) = (0, total);
+    if is_late {
+        let wrong = |name: &str, good: &str| Failure::of(400, "Bad Request", format!("{name} is one of: {good}"));
+        let word = |name: &str, good: &[&str]| match request.asked(name) {
+            Some(said) if !good.contains(&said) => Err(wrong(name, &good.join(", "))),
+            said => Ok(said),
+        };
+        let number = |name: &str, usual: usize| match request.asked(name).map(str::parse) {
+            None => Ok(usual),
+            Some(Ok(number)) => Ok(number),
+            Some(Err(_)) => Err(wrong(name, "0, 1, 2 and so on")),
+        };
+        let details: &[&str] = if server.version >= V0_8 { &["full", "compact", "tags"] } else { &["full", "compact"] };
+        let detail = word("detail", details)?;
+        let by_package = word("sort", &["name", "package"])? == Some("package");
+        word("group_by", &["flat"])?;
+        let falls = word("order", &["asc", "desc"])? == Some("desc");
+        let matching = |entry: &Value, words: &str| entry.to_string().to_lowercase().contains(&words.to_lowercase());
+        commands.retain(|entry| request.asked("query").is_none_or(|words| matching(entry, words)));
+        if by_package {
+            commands.sort_by_key(|entry| entry["package"].as_str().map(str::to_owned));
+        }
+        if falls {
+            commands.reverse();
+        }
+        (offset, limit) = (number("offset", 0)?, number("limit", total)?);
+        for entry in commands.iter_mut().filter(|_| detail != Some("full") && detail.is_some()) {
+            *entry = json!({"name": entry["name"], "description": entry["description"], "tags": entry["tags"]});
+        }
+    }
+    let total = commands.len();
+    let shown: Vec<Value> = commands.into_iter().skip(offset).take(limit).collect();
+    let mut said = json!({
+        "count": shown.len(),
+        "commands": shown,
+        "server": {"version": "0.0.1", "port": port, "startTime": server.domain().started_at},
+    });
+    if is_late {
+        (said["total"], said["offset"], said["limit"]) = (total.into(), offset.into(), limit.into());
+    }
+    Ok(Reply::indented(200, &said.to_string()))
+}
