@@ -229,6 +229,7 @@ impl GatewayTools {
             .chain(named)
             .chain(self.client.handshake().other_roots.iter().map(|root| user_text::other_root(root)))
             .chain(self.env.health.problems())
+            .chain(survey.into_iter().flat_map(|survey| survey.facts.notes.iter().cloned()))
             .chain(self.links.standings().iter().flat_map(|standings| standings.problems.clone()))
             .collect()
     }
@@ -455,6 +456,10 @@ fn summary(link: &LinkPicture, survey: Option<&Survey>, held: usize, still: Opti
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };
     match (link.availability, still) {
+        (Availability::Open, _) if link.obstacle.is_some() => {
+            let by = link.obstacle.as_deref().map(clean).unwrap_or_default();
+            format!("{editor} is connected, but takes no calls: {by}.{queued}")
+        }
         (Availability::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }

@@ -20,6 +20,7 @@ use crate::runtime::messages::session;
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
+use crate::survey::Survey;
 
 pub struct RegistryActor {
     pub of: Arc<LinkParts>,
@@ -159,7 +160,7 @@ impl RegistryActor {
             }
             // A list that the editor has sent since then is better than the file.
             Ok(_) => return self.of.tools.disk_was_read(),
-            Err(Unusable::Missing) => false,
+            Err(Unusable::Missing) => self.stage_stated(state),
             Err(problem) => {
                 self.of.env.events.trouble_with("catalogue_file", &format!("{problem} ({})", project.display()));
                 false
@@ -167,6 +168,18 @@ impl RegistryActor {
         };
         self.feed(state, &Event::DiskRead { found });
         self.of.tools.disk_was_read();
+    }
+
+    /// Stages the tools that the project's package is known to have, if no list was published yet. Returns whether there are any.
+    fn stage_stated(&self, state: &mut State) -> bool {
+        let survey = self.of.link.survey.borrow().clone();
+        let is_there =
+            |survey: &Survey| survey.facts.installed && !survey.facts.by_record && survey.packages.is_empty();
+        let is_first = self.of.tools.published.borrow().source == Source::None;
+        let survey = survey.filter(|survey| is_first && is_there(survey));
+        let Some(listing) = survey.and_then(|survey| survey.dialect.stated_tools()) else { return false };
+        state.staged = Some(Arc::new(listing));
+        true
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
@@ -202,7 +215,11 @@ impl RegistryActor {
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.of.env.config.state_dir.clone() else { return self.of.tools.disk_was_read() };
+        let Some(folder) = self.of.env.config.state_dir.clone() else {
+            let found = self.stage_stated(state);
+            self.feed(state, &Event::DiskRead { found });
+            return self.of.tools.disk_was_read();
+        };
         if state.read.as_ref() == Some(&project) {
             return;
         }

@@ -97,6 +97,9 @@ pub struct Picture<T> {
     /// The last heartbeat and when it arrived; only while an editor is connected that sends heartbeats.
     #[serde(default, with = "age::second")]
     pub heartbeat: Option<(Heartbeat, Instant)>,
+    /// What the connected editor says that keeps it from taking calls, as a phrase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
     /// The last outages (times without a connection, after a greeted one ended), oldest first; at most [`OUTAGES_MAX`].
     #[serde(default)]
     pub outages: VecDeque<Outage>,
@@ -140,6 +143,8 @@ pub enum Fact<T> {
     /// The editor answered the question for its heartbeat.
     Felt(Heartbeat),
     Reported(EditorState),
+    /// What the editor says that keeps it from taking calls, if anything does.
+    Obstructed(Option<String>),
     /// Something else than the editor is at its port.
     Foreign(ForeignPeer),
     /// Nothing listens at this port any more.
@@ -162,6 +167,7 @@ impl<T> Picture<T> {
             foreign_peer: None,
             connections: 0,
             heartbeat: None,
+            obstacle: None,
             outages: VecDeque::new(),
         }
     }
@@ -184,7 +190,7 @@ impl<T> Picture<T> {
                 let greeted = self.epoch.take().is_some();
                 // The first reason is kept.
                 if greeted {
-                    self.heartbeat = None;
+                    (self.heartbeat, self.obstacle) = (None, None);
                     if self.outages.len() >= OUTAGES_MAX {
                         self.outages.pop_front();
                     }
@@ -200,6 +206,11 @@ impl<T> Picture<T> {
             Fact::Reported(state) => {
                 let Some((heartbeat, _)) = &mut self.heartbeat else { return false };
                 return std::mem::replace(&mut heartbeat.state, state) != state;
+            }
+            Fact::Obstructed(by) => {
+                let is_news = self.obstacle != by;
+                self.obstacle = by;
+                return is_news;
             }
             Fact::Foreign(peer) => self.foreign_peer = Some(peer),
             Fact::NobodyAt(port) => return self.foreign_peer.take_if(|peer| peer.port == port).is_some(),

@@ -67,7 +67,7 @@ impl Calls {
         let origin = client.origin_of(held.request)?;
         let journal = match &terms.recovery {
             Recovery::Journal(key) => Some(key.clone()),
-            Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+            Recovery::None | Recovery::ResultFile { .. } | Recovery::StatusFile { .. } | Recovery::Inferred => None,
         };
         let sent = SentCall {
             origin,

@@ -100,13 +100,16 @@ struct Spoken {
 /// the last dialect. If several packages are installed, returns the facts of the first one and the names of all, and no editor is
 /// called.
 fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
-    let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
+    let mut read: Vec<(&'static dyn Dialect, ProjectFacts)> =
+        dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
     // If the project's files name a package, a record that a crashed editor left does not count as a second package.
     let named = read.iter().any(|(_, facts)| facts.installed && !facts.by_record);
-    let counts = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
-    let mut packages: Vec<&str> =
-        read.iter().filter(|(_, facts)| counts(facts)).map(|(dialect, _)| dialect.name()).collect();
-    let place = read.iter().position(|(_, facts)| counts(facts)).unwrap_or(read.len().saturating_sub(1));
+    let is_there = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
+    let others = read.iter().any(|(dialect, facts)| is_there(facts) && !dialect.gives_way());
+    let counts = |(dialect, facts): &&(&dyn Dialect, ProjectFacts)| is_there(facts) && !(others && dialect.gives_way());
+    let mut packages: Vec<&str> = read.iter().filter(counts).map(|(dialect, _)| dialect.name()).collect();
+    let passed = read.iter().filter(|of| is_there(&of.1) && !counts(of)).map(|(dialect, _)| *dialect).next();
+    let place = read.iter().position(|of| counts(&of)).unwrap_or(read.len().saturating_sub(1));
     if place >= read.len() {
         return Spoken { dialect: dialect::fallback(dialects), facts: ProjectFacts::default(), packages: Vec::new() };
     }
@@ -124,6 +127,13 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     } else {
         packages.clear();
     }
+    facts.notes.extend(passed.map(|passed| {
+        let (title, name) = (passed.title(), passed.name());
+        format!(
+            "The project has {title} too, which is not used: a project is served by another package that holdfast speaks. Set \
+             HOLDFAST_DIALECT={name} (--dialect {name}) to use it all the same."
+        )
+    }));
     Spoken { dialect, facts, packages }
 }
 

@@ -9,7 +9,7 @@ use holdfast::protocol::dialect::{
     BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
     Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
     PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Roles,
-    Secret, Sending, Shape as WireShape, UnreadableCalls, WireId,
+    Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
 };
 use holdfast::protocol::framing::Framer;
 use holdfast::protocol::framing::http::{Request, Response};
@@ -142,7 +142,8 @@ pub fn differences(
     let count = prepared(dialect, Task::Count, package, listed);
     beside(Fact::Journal, matches!(count.recovery, Recovery::Journal(_)).to_string(), facts.journal.to_string());
     let compile = prepared(dialect, Task::Compile, package, listed);
-    let told = matches!(compile.recovery, Recovery::Journal(_) | Recovery::ResultFile { .. });
+    let told =
+        matches!(compile.recovery, Recovery::Journal(_) | Recovery::ResultFile { .. } | Recovery::StatusFile { .. });
     beside(Fact::CompileFile, told.to_string(), facts.compile_file.to_string());
     let played = facts.versions.iter().copied().chain([version]);
     let unannounced = played.clone().any(|version| !(facts.announces)(version));
@@ -323,7 +324,7 @@ impl Dialect for Wrong {
             }
             Fact::CompileFile => {
                 call.recovery = match call.recovery {
-                    Recovery::ResultFile { .. } => Recovery::None,
+                    Recovery::ResultFile { .. } | Recovery::StatusFile { .. } => Recovery::None,
                     _ => Recovery::Journal(key()),
                 };
             }
@@ -341,6 +342,12 @@ impl Dialect for Wrong {
     }
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         self.inner.read_project(files)
+    }
+    fn gives_way(&self) -> bool {
+        self.inner.gives_way()
+    }
+    fn stated_tools(&self) -> Option<ToolListing> {
+        self.inner.stated_tools()
     }
     fn moves_up(&self) -> u16 {
         self.inner.moves_up()
@@ -375,6 +382,12 @@ impl Dialect for Wrong {
     }
     fn gives_up(&self, reply: &Reply) -> bool {
         self.inner.gives_up(reply)
+    }
+    fn begins_work(&self, reply: &Reply) -> bool {
+        self.inner.begins_work(reply)
+    }
+    fn read_status_file(&self, path: &str, bytes: &[u8]) -> Option<WorkStatus> {
+        self.inner.read_status_file(path, bytes)
     }
     fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
         self.inner.read_unnamed(frame)

@@ -29,15 +29,20 @@ pub struct KnownServer {
     pub files: &'static [&'static str],
     /// Parts of which one stands in such a path; empty: any path.
     pub within: &'static [&'static str],
+    /// The word that must follow, in lower case; `None`: any, or none.
+    pub then: Option<&'static str>,
 }
 
 impl KnownServer {
-    /// Whether this word of a command line starts it. The word must be in lower case, with `/` in place of `\`.
-    fn is(&self, word: &str) -> bool {
+    /// Whether this word of a command line starts it, before this one. The words must be in lower case, with `/` in place of `\`.
+    fn is(&self, word: &str, next: Option<&str>) -> bool {
         let file = |name: &&str| word == *name || word.ends_with(&format!("/{name}"));
         let package =
             |name: &&str| word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
         let is_within = || self.within.is_empty() || self.within.iter().any(|part| word.contains(part));
+        if self.then.is_some() && self.then != next {
+            return false;
+        }
         self.npm.iter().any(package) || self.files.iter().any(file) && is_within()
     }
 }
@@ -49,9 +54,10 @@ pub(crate) fn find(known: &[KnownServer], client: &Client, meaning: &Value) -> V
     };
     let old = |(key, entry): (&String, &Value)| {
         let words = words(client, entry);
-        let of = words.iter().find_map(|word| {
-            let word = word.replace('\\', "/").to_lowercase();
-            known.iter().find(|server| server.is(&word)).map(|server| server.of)
+        let plain: Vec<String> = words.iter().map(|word| word.replace('\\', "/").to_lowercase()).collect();
+        let of = plain.iter().enumerate().find_map(|(nth, word)| {
+            let next = plain.get(nth + 1).map(String::as_str);
+            known.iter().find(|server| server.is(word, next)).map(|server| server.of)
         })?;
         Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
     };

@@ -26,7 +26,7 @@ use crate::fsm::retry::{self, Useless};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::link::LinkParts;
 use crate::platform::host::Liveness;
-use crate::protocol::dialect::{Endpoint, PushEvent, Recovery};
+use crate::protocol::dialect::{Endpoint, PushEvent};
 use crate::protocol::ids::Epoch;
 use crate::runtime::arrivals::{self, Awaited};
 use crate::runtime::messages::bridge::Message;
@@ -152,6 +152,7 @@ impl Actor for BridgeActor {
                 }
             }
             Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
+            Message::OutcomeOpen => self.look_for_results(&mut state.rest),
             Message::ProbeEnded(path) => {
                 state.rest.probing.remove(&path);
             }
@@ -405,8 +406,8 @@ impl BridgeActor {
     fn look_for_results(&self, state: &mut Rest) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {
-            if let Recovery::ResultFile { path, .. } = &recovery
-                && state.probing.insert(path.clone())
+            if let Some(path) = probe::file_of(&recovery)
+                && state.probing.insert(path.to_owned())
             {
                 probe::start(
                     &self.with.link,

@@ -10,7 +10,7 @@ use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::fsm::cause::Cause;
+use crate::fsm::cause::{Cause, Loss};
 use crate::link::Unsent;
 use crate::protocol::dialect::{
     EditorAnswer, EncodeError, JournalKey, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused,
@@ -19,7 +19,7 @@ use crate::protocol::dialect::{
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::Grounds;
-use crate::runtime::messages::session;
+use crate::runtime::messages::{bridge, session};
 
 impl Line {
     pub(super) async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
@@ -52,7 +52,10 @@ impl Line {
         let named = entry.under_own_names(taken);
         let taken = named.as_deref().unwrap_or(taken);
         let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
-        let prepared = PreparedCall { trace, ..prepared };
+        let mut prepared = PreparedCall { trace, ..prepared };
+        if let Recovery::StatusFile { path, before, .. } = &mut prepared.recovery {
+            *before = self.file_before(path).await;
+        }
         if let Some(says) = prepared.misread.clone() {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::BadArguments, Grounds { rule: None, says }));
         }
@@ -73,6 +76,7 @@ impl Line {
         let after = After {
             tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
+            follows: matches!(prepared.recovery, Recovery::StatusFile { .. }),
             reload: prepared.reload_follows,
             signs: self.signs_before(prepared.reload_signs).await,
         };
@@ -161,14 +165,26 @@ impl Line {
     /// Handles the reply to a call: the answer, or the name of the job that the editor runs it as.
     pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         if self.guarded("reply", || self.target.dialect.gives_up(&reply)) == Some(true) {
-            self.settle(self.decide(|exchange, ledger, now| exchange.given_up(id, ledger, now)));
-            self.shared.wake();
-            return Ok(());
+            return self.left_open(id, &after, Loss::GivenUp);
+        }
+        if after.follows && self.guarded("work", || self.target.dialect.begins_work(&reply)) == Some(true) {
+            return self.left_open(id, &after, Loss::Reload);
         }
         let Some(key) = self.submitted(&reply) else { return self.answered(id, after, reply) };
         self.with.calls.record_job(id, &key);
         let settlements = self.decide(|exchange, ledger, now| exchange.submitted((id, after), key, ledger, now));
         self.with.calls.settle(settlements);
+        Ok(())
+    }
+
+    /// Handles a reply after which only a file can tell how the call ends, if anything can.
+    #[expect(clippy::unnecessary_wraps, reason = "the last word on a reply")]
+    fn left_open(&self, id: CallId, after: &After, loss: Loss) -> Result<(), Disconnect> {
+        self.settle(self.decide(|exchange, ledger, now| exchange.left_open(id, loss, ledger, now)));
+        if after.follows {
+            let _ = self.bridge.cast(bridge::Message::OutcomeOpen);
+        }
+        self.shared.wake();
         Ok(())
     }
 

@@ -45,12 +45,11 @@ impl Line {
                 if properties.shape == Shape::Jobs {
                     self.exchange().jobs.are_asked_alone = true;
                 }
-                let heartbeat = properties.heartbeat && !met.works_silently;
-                self.exchange().greeted(met, properties.window, heartbeat, Instant::now());
+                self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.with.env.events.dial_succeeded(at, accepted);
                 }
-                self.tell(Event::Greeted { heartbeat });
+                self.tell(Event::Greeted { heartbeat: properties.heartbeat });
             }
             Err(why) => {
                 let why = why.to_string();

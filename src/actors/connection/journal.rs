@@ -6,7 +6,9 @@ use crate::core::exchange::{After, JobState, JobStep, Order, Outcome, Question, 
 use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
+use crate::protocol::dialect::{
+    BadOutcomes, Encoded, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply, Standing,
+};
 use crate::protocol::ids::CallId;
 
 impl Line {
@@ -126,6 +128,11 @@ impl Line {
     pub(super) fn felt(&self, reply: &Reply) {
         if let Some(standing) = self.guarded("standing", || self.target.dialect.read_standing(reply)).flatten() {
             self.decide(|exchange, ledger, _| exchange.stands(&standing, ledger));
+            let obstacle = match standing {
+                Standing::TakesCalls => None,
+                Standing::Blocked(by) => Some(by.to_string()),
+            };
+            self.with.link.view.tell(Fact::Obstructed(obstacle));
             self.shared.wake();
         }
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{Line, Surroundings};
+use crate::actors::probe;
 use crate::limits::RELOAD_SIGNS_AFTER;
 use crate::platform::host::Host;
 use crate::protocol::dialect::ReloadSigns;
@@ -17,6 +18,13 @@ impl Line {
         let (signs, project) = signs.zip(self.target.project.clone())?;
         let state = move |host: &dyn Host| assemblies(host, &project.join(signs.assemblies));
         Some((signs, look(&self.with, state).await?))
+    }
+
+    /// Returns a number that stands for a file of the project as it is now.
+    pub(super) async fn file_before(&self, path: &'static str) -> u64 {
+        let Some(project) = self.target.project.clone() else { return 0 };
+        let state = move |host: &dyn Host| Some(probe::state_of(host, &project.join(path)).0);
+        look(&self.with, state).await.unwrap_or_default()
     }
 
     /// Looks for the signs a moment after the editor has answered a call, and tells the ledger if no reload follows.

@@ -52,6 +52,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
         problems.into_iter().partition(|problem| unspoken_in(problem).is_some());
     let unspoken: Vec<&Unspoken> = unspoken.into_iter().filter_map(|problem| unspoken_in(problem)).collect();
     findings.extend(problems.into_iter().map(|problem| Finding::of_sentence("files", problem)));
+    findings.extend(look.survey.facts.notes.iter().map(|note| Finding::note("package", note.trim_end_matches('.'))));
     let another = package(&look);
     let supported = another.is_some() || !look.survey.packages.is_empty();
     findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, supported, &unspoken)));

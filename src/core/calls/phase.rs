@@ -48,6 +48,8 @@ pub(super) enum Phase {
 #[derive(Clone)]
 pub(super) struct Attempt {
     pub(super) at: Instant,
+    /// The connection on which the call was sent; `None` if an earlier gateway sent it.
+    pub(super) epoch: Option<Epoch>,
     /// How the outcome may be learned after a loss.
     pub(super) recovery: Recovery,
     /// How long the call may run before its client is answered "still running".
@@ -62,7 +64,15 @@ pub(super) struct Attempt {
 
 impl Attempt {
     pub(super) fn new(recovery: Recovery, at: Instant) -> Self {
-        Self { at, recovery, running_max: RUNNING_MAX, of_another_gateway: false, sending: None, unrun: false }
+        Self {
+            at,
+            epoch: None,
+            recovery,
+            running_max: RUNNING_MAX,
+            of_another_gateway: false,
+            sending: None,
+            unrun: false,
+        }
     }
 }
 
@@ -253,6 +263,7 @@ impl Hash for Attempt {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self {
             at,
+            epoch,
             recovery,
             running_max,
             of_another_gateway,
@@ -261,6 +272,6 @@ impl Hash for Attempt {
             // It only chooses words.
             unrun: _,
         } = self;
-        (at, recovery, running_max, of_another_gateway).hash(hasher);
+        (at, epoch, recovery, running_max, of_another_gateway).hash(hasher);
     }
 }

@@ -195,6 +195,10 @@ impl Exchange {
         if !self.may_call() {
             return Next::Wait;
         }
+        // A call would be cut by the reload in which such work ends.
+        if ledger.follows_work() {
+            return Next::Wait;
+        }
         let Some(held) = ledger.reserve(self.epoch) else {
             self.calls_wait = false;
             return Next::Wait;
@@ -287,15 +291,21 @@ impl Exchange {
         self.quiet.heard(now)
     }
 
+    /// Whether the question for the heartbeat can be on its way. An editor that runs calls as jobs answers most calls at once. Where it
+    /// does not, the question waits for the answer.
+    fn may_be_asked(&self) -> bool {
+        !(self.jobs.are_asked_alone && self.awaits(|open| matches!(open, Answers::Call(..))))
+    }
+
     /// When the silence of the editor means something new, if nothing is heard until then.
     pub fn deadline(&self) -> Option<Instant> {
-        self.quiet.deadline(self.out() > 0)
+        self.quiet.deadline(self.out() > 0, self.may_be_asked())
     }
 
     /// Returns what the editor's silence means now, once.
     pub fn overdue(&mut self, now: Instant) -> Option<Event> {
         let owes = self.out() > 0;
-        self.quiet.overdue(owes, now)
+        self.quiet.overdue(owes, self.may_be_asked(), now)
     }
 
     // ---- what is asked ----
@@ -353,7 +363,7 @@ impl Exchange {
         let settlements = ledger.journals_gone(Some(journal), now);
         let known = |(call, how)| match how {
             Recovery::Journal(key) => Some((call, key)),
-            Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+            Recovery::None | Recovery::ResultFile { .. } | Recovery::StatusFile { .. } | Recovery::Inferred => None,
         };
         let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).collect();
         self.doubted.retain(|call| open.contains(call));
@@ -611,12 +621,12 @@ impl Exchange {
         ledger.submitted(call, self.epoch, key, now)
     }
 
-    /// Handles the reply that the editor's own server waits for a call no longer. The call's place is free: what the editor still
-    /// does for it, it never tells.
-    pub fn given_up(&mut self, call: CallId, ledger: &mut Ledger, now: Instant) -> Settled {
+    /// Handles a reply that leaves open how a call ends: the editor's own server waits for it no longer, or some work has begun whose
+    /// end stands in a file. The call's place is free. `loss`: why the outcome is unknown if nothing tells it.
+    pub fn left_open(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
         self.used = Used::Answered;
         self.quiet.watched(now);
-        self.lost(call, Loss::GivenUp, ledger, now)
+        self.lost(call, loss, ledger, now)
     }
 
     /// The connection goes on without this call, which may have run.

@@ -37,21 +37,21 @@ impl Quiet {
         std::mem::take(&mut self.stalled).then_some(Event::StallEnded)
     }
 
-    /// When silence means something new. `owes`: whether the editor owes an answer.
-    pub(super) fn deadline(&self, owes: bool) -> Option<Instant> {
+    /// When silence means something new. `owes`: whether the editor owes an answer. `asked`: whether it is asked for its heartbeat.
+    pub(super) fn deadline(&self, owes: bool, asked: bool) -> Option<Instant> {
         let owed = self.since.filter(|_| owes);
         let owed = owed.map(|since| since + if self.stalled { self.silence_max() } else { STALL_AFTER });
-        owed.into_iter().chain(self.beat_by()).min().filter(|_| !self.over)
+        owed.into_iter().chain(self.beat_by().filter(|_| asked)).min().filter(|_| !self.over)
     }
 
     /// Returns what the silence means now, once.
-    pub(super) fn overdue(&mut self, owes: bool, now: Instant) -> Option<Event> {
+    pub(super) fn overdue(&mut self, owes: bool, asked: bool, now: Instant) -> Option<Event> {
         if self.over {
             return None;
         }
         let owed = self.since.filter(|_| owes).map(|since| now.saturating_duration_since(since));
         let is_silent = owed.is_some_and(|waited| waited >= self.silence_max());
-        if is_silent || self.beat_by().is_some_and(|by| now >= by) {
+        if is_silent || asked && self.beat_by().is_some_and(|by| now >= by) {
             self.over = true;
             return Some(Event::Silent);
         }

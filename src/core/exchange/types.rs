@@ -47,6 +47,8 @@ pub struct After {
     pub tool: Arc<str>,
     /// Whether the editor also writes the answer into a result file.
     pub in_file: bool,
+    /// Whether the end of the work that the call begins stands in a file.
+    pub follows: bool,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
     /// What shows that no reload follows, with the state of the assemblies before the call was sent.

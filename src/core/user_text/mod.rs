@@ -35,6 +35,9 @@ use crate::protocol::text::clean;
 /// The progress of a call that was sent. Whether its tool has begun is not known: the editor may queue the call or be frozen.
 pub const SENT: &str = "sent to Unity, no answer yet";
 
+/// The progress of a call that has begun some work whose end stands in a file.
+pub const FOLLOWED: &str = "sent to Unity; what it began goes on, and a file of the project tells how it ends";
+
 /// The words for an editor that accepts calls and sends nothing.
 pub const SILENT: &str = "it is silent: it may be importing, or a dialog is open";
 

@@ -137,6 +137,7 @@ fn picture() -> LinkPicture {
             since: ago(3_500),
             ours: true,
         }),
+        obstacle: None,
         connections: 2,
         heartbeat: Some((heartbeat, ago(1_500))),
         outages: [reload, last].into(),
@@ -163,6 +164,7 @@ fn survey() -> Survey {
             token: Some(Secret::new(SECRETS[0])),
             activity: Some(Activity::Starting),
             problems: vec!["a problem".to_owned()],
+            notes: Vec::new(),
         },
         rules: ProjectRules { found: true, policy, complaints: vec!["a complaint".to_owned()] },
         targets: vec![Target {

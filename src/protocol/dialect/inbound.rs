@@ -196,6 +196,20 @@ pub enum Standing {
     Blocked(Arc<str>),
 }
 
+/// How far some work is, according to its file ([`Recovery::StatusFile`](super::Recovery::StatusFile)).
+#[derive(Debug)]
+pub enum WorkStatus {
+    /// It has not ended.
+    Runs,
+    /// It has ended.
+    Ended {
+        /// What its end means for the call that began it.
+        reply: Reply,
+        /// Whether a domain reload follows.
+        reload_follows: bool,
+    },
+}
+
 /// What the replies to the greeting mean so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Greeted {
@@ -216,8 +230,6 @@ pub struct Met {
     /// The number of the editor's domain. In the same process, another number means that the domain was reloaded, an equal number
     /// that it was not.
     pub domain: Option<u64>,
-    /// Whether the editor answers nothing while a call runs, not even the question for its heartbeat.
-    pub works_silently: bool,
 }
 
 /// Why an editor closes the connection.

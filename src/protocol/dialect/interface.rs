@@ -6,7 +6,7 @@ use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall,
     ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending, Standing,
-    UnreadableCalls, WireId, Wreck,
+    ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -28,6 +28,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Returns where the editor is reached, if it is met at this port.
     fn endpoint(&self, port: u16, _facts: &ProjectFacts) -> Endpoint {
         Endpoint::Port(port)
+    }
+    /// Whether a project with another package that holdfast speaks is served by that one, unless a setting names this dialect.
+    fn gives_way(&self) -> bool {
+        false
     }
     /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. Returns `None` if the
     /// answer depends on the version and the version is not known.
@@ -86,6 +90,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting>;
     /// Reads the reply to the `step`-th list method.
     fn read_tools(&self, reply: &Reply, step: usize) -> ListStep;
+    /// Returns the tools that the package is known to have, for a project whose editor has never been met. `None`: only the editor tells.
+    fn stated_tools(&self) -> Option<ToolListing> {
+        None
+    }
     /// Prepares a call: adds the package's own parameters for surviving a reload, and finds its time limit. `tool` is `None` if
     /// the tool is not in the list.
     fn prepare_call(
@@ -125,6 +133,15 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// or run in the editor, and nobody will say how it ends.
     fn gives_up(&self, _reply: &Reply) -> bool {
         false
+    }
+    /// Whether the reply to a call says no more than that some work has begun, whose end stands in a file
+    /// ([`Recovery::StatusFile`](super::Recovery::StatusFile)).
+    fn begins_work(&self, _reply: &Reply) -> bool {
+        false
+    }
+    /// Reads such a file; `None` while it is not whole, or says nothing of work.
+    fn read_status_file(&self, _path: &str, _bytes: &[u8]) -> Option<WorkStatus> {
+        None
     }
     /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;

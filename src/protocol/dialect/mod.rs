@@ -72,8 +72,8 @@ pub const ALL: Dialects = &[
     #[cfg(feature = "toy")]
     &toy_jobs::ToyJobs,
     &unity_mcp::UnityMcp,
-    &umcp::Umcp,
     &pipeline::Pipeline,
+    &umcp::Umcp,
     &uloop::Uloop,
 ];
 /// The dialect to use if the project's files name none: the last one, because it needs no file.

@@ -145,6 +145,15 @@ pub enum Recovery {
         /// How long the result must be complete and all busy files absent before it is accepted.
         quiet: Duration,
     },
+    /// The call only begins some work. How far it is stands in a file of the project: one for all clients, and without an id.
+    StatusFile {
+        /// Path of the file, relative to the project root.
+        path: &'static str,
+        /// A file that is there while the work runs, if there is one.
+        running: Option<&'static str>,
+        /// A number that stands for the status file before the call was sent. The connection fills it in.
+        before: u64,
+    },
     /// The editor's journal knows the outcome under this key.
     Journal(JournalKey),
     /// The call causes a domain reload. The gateway can only see the editor return, which shows that the reload is over.

@@ -97,6 +97,9 @@ pub struct ProjectFacts {
     pub activity: Option<Activity>,
     /// Problems with the files, one sentence each, with the fix.
     pub problems: Vec<String>,
+    /// What a reader may want to know of the files although nothing is wrong, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 type NamedPort = Option<(u16, &'static str)>;

@@ -23,7 +23,8 @@ pub struct Properties {
     pub shape: Shape,
     /// The purposes of some of the editor's tools.
     pub roles: Roles,
-    /// The groups whose tools are listed before others if a client's list has no room for all; empty: the editor's order counts.
+    /// The groups whose tools, and the single tools, that are listed before others if a client's list has no room for all; empty: the
+    /// editor's order counts.
     pub listed_first: &'static [&'static str],
 }
 
@@ -31,7 +32,8 @@ impl Properties {
     /// Whether the tool is listed before others: it is in such a group, or it has a role, so that resources and prompts name it.
     pub fn lists_first(&self, tool: &EditorTool) -> bool {
         let in_group = tool.group.as_deref().is_some_and(|group| self.listed_first.contains(&group));
-        in_group || self.roles.all().into_iter().flatten().any(|name| *name == tool.name)
+        let is_named = self.listed_first.contains(&tool.name.as_str());
+        in_group || is_named || self.roles.all().into_iter().flatten().any(|name| *name == tool.name)
     }
 }
 
@@ -110,6 +112,8 @@ pub struct OwnServer {
     pub files: &'static [&'static str],
     /// Parts of paths. The program's path must have one of them; empty: any path.
     pub within: &'static [&'static str],
+    /// The word that must follow the program, for one that is more than this server.
+    pub then: Option<&'static str>,
 }
 
 /// A tool that the package's own server answered without its editor. The gateway answers it too.

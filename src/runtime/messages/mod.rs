@@ -44,6 +44,8 @@ pub mod bridge {
         ProjectMoved,
         /// An event on the connection of this epoch.
         Heard(Epoch, Event, Option<Permit>),
+        /// A call has no answer, and a file may tell how it ends.
+        OutcomeOpen,
         /// The probe for this result file ended.
         ProbeEnded(String),
         /// The task of this epoch's connection panicked.

@@ -9,7 +9,7 @@ use crate::core::calls::phase::{Attempt, News};
 use crate::core::calls::types::Settlement;
 use crate::core::calls::wanted::Wanted;
 use crate::fsm::call::Event;
-use crate::fsm::cause::Loss;
+use crate::fsm::cause::{Availability, Loss};
 use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -42,6 +42,22 @@ impl Ledger {
         self.hear(call, epoch, News::Submitted(key), now).1
     }
 
+    /// Whether a call has begun some work whose end a file tells, and its client waits for that.
+    pub fn follows_work(&self) -> bool {
+        self.entries.iter().any(|entry| {
+            entry.is_awaited()
+                && entry.sought().is_some_and(|attempt| matches!(attempt.recovery, Recovery::StatusFile { .. }))
+        })
+    }
+
+    /// Whether calls may be sent: on any connection, and on one that was opened after this call was sent.
+    pub fn is_back(&self, call: CallId) -> (bool, bool) {
+        let is_open = self.availability == Some(Availability::Open) && !self.open_epochs.is_empty();
+        let sent = self.entry(call).and_then(|entry| entry.phase().attempt()?.epoch);
+        let later = self.open_epochs.keys().any(|open| sent.is_none_or(|sent| *open > sent));
+        (is_open, is_open && later)
+    }
+
     /// Ends the sending of one call, although its connection goes on: its outcome is looked for as after a loss.
     pub fn lose(&mut self, call: CallId, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.hear(call, epoch, Event::EpochClosed(loss), now).1
@@ -51,7 +67,7 @@ impl Ledger {
     pub fn journal_key(&self, call: CallId) -> Option<JournalKey> {
         match &self.entry(call)?.phase().attempt()?.recovery {
             Recovery::Journal(key) => Some(key.clone()),
-            Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+            Recovery::None | Recovery::ResultFile { .. } | Recovery::StatusFile { .. } | Recovery::Inferred => None,
         }
     }
 
@@ -107,7 +123,7 @@ impl Ledger {
             entry.is_awaited()
                 && entry.call.project.is_some()
                 && !wanted.may_be(entry.call.project.as_deref())
-                && !matches!(attempt.recovery, Recovery::ResultFile { .. })
+                && !matches!(attempt.recovery, Recovery::ResultFile { .. } | Recovery::StatusFile { .. })
         })
     }
 

@@ -220,8 +220,12 @@ impl Ledger {
             repeatable: before.repeatable,
         };
         drop(entry);
-        let attempt =
-            Attempt { running_max: terms.running_max(), sending: Some(sending), ..Attempt::new(terms.recovery, now) };
+        let attempt = Attempt {
+            epoch: Some(epoch),
+            running_max: terms.running_max(),
+            sending: Some(sending),
+            ..Attempt::new(terms.recovery, now)
+        };
         let mut out = Vec::new();
         self.feed(index, News::Claimed { epoch, attempt, repeatable: terms.repeatable }, now, &mut out);
         self.report_progress(index, now, &mut out);

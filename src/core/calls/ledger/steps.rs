@@ -149,6 +149,9 @@ impl Ledger {
         let message = match entry.phase() {
             Phase::Sent { .. } => user_text::SENT.to_owned(),
             Phase::Withheld { .. } => "answered; waiting for the reload that may follow".to_owned(),
+            Phase::Sought { attempt, .. } if matches!(attempt.recovery, Recovery::StatusFile { .. }) => {
+                user_text::FOLLOWED.to_owned()
+            }
             Phase::Sought { .. } => user_text::looked_for(entry.machine().known_loss(), self.known(now).gone),
             Phase::Held { .. } => {
                 let cause = self.hold_cause(entry);

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 
 use super::super::arguments::parameter;
 use super::super::members::Members;
-use super::super::{EditorTool, PreparedCall};
+use super::super::unity::SCRIPT_ASSEMBLIES;
+use super::super::{EditorTool, PreparedCall, Recovery, ReloadSigns, Sending};
+use super::followed;
 use crate::limits::TOOL_TIMEOUT_MAX;
 
 /// The parameter that holds a command's own time limit.
@@ -17,12 +19,22 @@ const TESTS: &str = "run_tests";
 /// Commands after which a domain reload may follow, or that begin one.
 const RELOADING: [&str; 6] =
     ["recompile", "editor_play", "package_add", "package_remove", "package_resolve", "switch_build_target"];
+/// What shows that nothing was compiled, so that no reload follows the answer.
+const RELOAD_SIGNS: ReloadSigns = ReloadSigns { assemblies: SCRIPT_ASSEMBLIES, busy_files: &[] };
 /// Arguments that are named in one refusal.
 const NAMED_MAX: usize = 12;
 
 /// Prepares a call.
-pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
+pub(super) fn prepare(
+    sending: &Sending<'_>,
+    name: &str,
+    tool: Option<&EditorTool>,
+    arguments: &RawValue,
+) -> PreparedCall {
+    let recovery = followed::recovery(name).filter(|_| sending.project_known).unwrap_or(Recovery::None);
     PreparedCall {
+        recovery,
+        reload_signs: (name == RELOADING[0]).then_some(RELOAD_SIGNS),
         timeout: timeout(name, tool, arguments),
         reload_follows: RELOADING.contains(&name),
         misread: tool.and_then(|tool| unknown_argument(name, tool, arguments)),

@@ -9,6 +9,7 @@
 mod answer;
 mod call;
 mod errors;
+mod followed;
 mod jobs;
 mod project;
 #[cfg(test)]
@@ -20,8 +21,9 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Hello, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
-    Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, WireId,
+    Hello, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile,
+    ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing, WireId,
+    WorkStatus,
 };
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
 use crate::protocol::framing::http::{Request, Response};
@@ -36,7 +38,32 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Jobs,
-    listed_first: &[],
+    // What people do daily. With the tools that have a role, these are as many as a list has room for.
+    listed_first: &[
+        "recompile_status",
+        "run_tests",
+        "test_status",
+        "get_scene_hierarchy",
+        "find_gameobjects",
+        "create_gameobject",
+        "delete_gameobject",
+        "set_transform",
+        "add_component",
+        "get_component_properties",
+        "set_component_properties",
+        "find_assets",
+        "create_asset",
+        "create_script",
+        "read_text_file",
+        "write_text_file",
+        "open_scene",
+        "save_scene",
+        "create_prefab",
+        "instantiate_prefab",
+        "capture_game_view",
+        "get_selection",
+        "batch",
+    ],
     roles: Roles {
         compile: &["recompile"],
         // `get_console_logs` is gone since 0.7.
@@ -77,8 +104,24 @@ impl Dialect for Pipeline {
         Endpoint::Http { port, token: facts.token.clone() }
     }
 
+    fn gives_way(&self) -> bool {
+        true
+    }
+
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
         Some(false)
+    }
+
+    /// Unity's own command line is the server: `unity mcp`.
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        const SERVER: OwnServer = OwnServer {
+            of: "Unity's own com.unity.pipeline",
+            npm: &[],
+            files: &["unity", "unity.exe"],
+            within: &[],
+            then: Some("mcp"),
+        };
+        Some(&SERVER)
     }
 
     fn encode(&self, _id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
@@ -101,14 +144,18 @@ impl Dialect for Pipeline {
         tools::read(reply, step)
     }
 
+    fn stated_tools(&self) -> Option<ToolListing> {
+        tools::stated()
+    }
+
     fn prepare_call(
         &self,
-        _sending: &Sending<'_>,
+        sending: &Sending<'_>,
         name: &str,
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        call::prepare(name, tool, arguments)
+        call::prepare(sending, name, tool, arguments)
     }
 
     fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
@@ -117,6 +164,14 @@ impl Dialect for Pipeline {
 
     fn gives_up(&self, reply: &Reply) -> bool {
         errors::gives_up(reply)
+    }
+
+    fn begins_work(&self, reply: &Reply) -> bool {
+        followed::begins(reply)
+    }
+
+    fn read_status_file(&self, path: &str, bytes: &[u8]) -> Option<WorkStatus> {
+        followed::read(path, bytes)
     }
 
     fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {

@@ -2,13 +2,13 @@
 //! derived from these.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply, listing, wreck};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply, ToolListing, listing, wreck};
 
 /// The commands that the package itself has, in the form of its list: those of 0.4 without what is known to be gone.
 pub(super) const COMMANDS: &str = include_str!("commands.json");
@@ -74,6 +74,16 @@ pub(super) fn read(reply: &Reply, step: usize) -> ListStep {
         listing.dropped.push((format!("{left} more"), "the editor listed one page of its commands only".to_owned()));
     }
     ListStep::Tools(listing)
+}
+
+/// Returns the package's own commands of 0.4, for a client that starts before any editor was met.
+pub(super) fn stated() -> Option<ToolListing> {
+    let mut listing = listing::collect(COMMANDS.as_bytes(), tool)?;
+    for tool in &mut listing.tools {
+        let tool = Arc::make_mut(tool);
+        tool.description.push_str(" (As of 0.4: the editor's own list takes its place.)");
+    }
+    Some(listing)
 }
 
 /// Why a command that an editor cannot run is left out, which nobody needs to be told.

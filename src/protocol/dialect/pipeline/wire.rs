@@ -1,5 +1,7 @@
 //! Encodes orders into HTTP requests, reads the responses, and decides about the greeting.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +10,7 @@ use serde_json::value::RawValue;
 use super::super::rpc::{self, is_object, loggable, object_text, quoted};
 use super::super::wreck::{self, Wreck};
 use super::super::{
-    BadGreeting, EncodeError, Encoded, Expected, Greeted, Hello, JournalKey, Met, Order, Reply, Standing,
+    BadGreeting, EncodeError, Encoded, Expected, Greeted, Hello, JournalKey, Met, Order, Recovery, Reply, Standing,
 };
 use super::{errors, project};
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
@@ -28,6 +30,8 @@ pub(super) const EXEC: &str = "/api/exec";
 pub(super) const JOB: &str = "/api/job?id=";
 pub(super) const CANCEL: &str = "/api/job/cancel";
 
+/// How long the editor may wait for its main thread before it answers a command that begins some work.
+const WORK_BEGINS_MAX: Duration = Duration::from_secs(60);
 const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
 /// Encodes this order as one request.
@@ -40,10 +44,19 @@ pub(super) fn encode(order: &Order<'_>) -> Result<Encoded, EncodeError> {
     let request = match order {
         Order::Greeting { said, .. } => get(greeting(said).to_owned()),
         Order::ListTools { step, .. } => get(if *step == 0 { ALL_COMMANDS } else { COMMANDS }.to_owned()),
-        // Versions without jobs ignore `job`, and answer when the command has ended.
         Order::Call { tool, call, .. } => {
             let (command, parameters) = (quoted(tool), &call.arguments);
-            post(EXEC, format!(r#"{{"command":{command},"parameters":{parameters},"job":true}}"#))?
+            let how = match &call.recovery {
+                // A file tells how it ends, but a domain forgets the name of a job. The editor waits for the answer as long as the
+                // command may take.
+                Recovery::StatusFile { .. } => {
+                    let limit = call.timeout.unwrap_or_default().saturating_add(WORK_BEGINS_MAX);
+                    format!(r#""timeout":{}"#, limit.as_millis())
+                }
+                // Versions without jobs ignore this, and answer when the command has ended.
+                _ => r#""job":true"#.to_owned(),
+            };
+            post(EXEC, format!(r#"{{"command":{command},"parameters":{parameters},{how}}}"#))?
         }
         Order::Outcomes([JournalKey { id, .. }]) => get(format!("{JOB}{}", query(id))),
         Order::Cancel(JournalKey { id, .. }) => post(CANCEL, format!(r#"{{"id":{}}}"#, quoted(id)))?,
@@ -147,7 +160,6 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
         domain: Some(number_of(&began)),
         // The jobs of a domain end with it.
         journal: jobs.then_some(began),
-        works_silently: !jobs,
         ..Met::default()
     }))
 }

@@ -89,6 +89,7 @@ impl Dialect for Turbokettle {
             npm: &["@turbokettle/unity-mcp"],
             files: &["server~/dist/index.js", "unity-mcp", "unity-mcp.cmd"],
             within: &[],
+            then: None,
         };
         Some(&SERVER)
     }

@@ -100,6 +100,7 @@ impl Dialect for Uloop {
             npm: &[],
             files: &["server.bundle.js"],
             within: &["typescriptserver", "uloopmcp", "umcp"],
+            then: None,
         };
         Some(&SERVER)
     }

@@ -92,6 +92,7 @@ impl Dialect for UnityMcp {
             npm: &[],
             files: &["dist/mcp-stdio-client.js", "dist/mcp-stdio-client/index.js"],
             within: &[],
+            then: None,
         };
         Some(&SERVER)
     }
