@@ -113,10 +113,7 @@ pub(crate) static PACKAGE: Package = Package {
                 Some("canceled") => Some(Fate::NotRun),
                 _ => None,
             };
-            Outcomes {
-                journal: String::new(),
-                calls: job.into_iter().map(|job| (job.to_owned(), fate)).collect(),
-            }
+            Outcomes { journal: String::new(), calls: job.into_iter().map(|job| (job.to_owned(), fate)).collect() }
         },
         is_unrun: |message| {
             let error = message.get("error").and_then(Value::as_str);

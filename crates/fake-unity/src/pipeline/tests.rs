@@ -64,7 +64,8 @@ async fn exchange(port: u16, request: &[u8]) -> Answer {
 }
 
 fn request(line: &str, headers: &str, body: &str) -> Vec<u8> {
-    format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+        .into_bytes()
 }
 
 impl Stage {
@@ -210,7 +211,8 @@ async fn each_request_is_checked_before_it_is_routed() {
         let port = u16::try_from(said["port"].as_u64().unwrap()).unwrap();
         let bearer = format!("Authorization: Bearer {}\r\n", said["evalToken"].as_str().unwrap());
         let host = format!("Host: 127.0.0.1:{port}\r\n");
-        let ask = |line: &'static str, headers: String| async move { exchange(port, &request(line, &headers, "")).await };
+        let ask =
+            |line: &'static str, headers: String| async move { exchange(port, &request(line, &headers, "")).await };
         let refused = ask("GET /nowhere", format!("{host}Authorization: Bearer x\r\nOrigin: null\r\n")).await;
         assert_eq!(refused.error(), (401, "Unauthorized".to_owned()));
         assert_eq!(ask("GET /api/status", host.clone()).await.status, 401);
@@ -234,7 +236,7 @@ async fn each_request_is_checked_before_it_is_routed() {
 #[tokio::test]
 async fn what_cannot_be_a_command_is_refused_in_the_words_of_the_table() {
     let stage = Stage::of("0.8.0").await;
-    let refused = |body: String| async {
+    let refused = async |body: String| {
         let answer = stage.send("POST /api/exec", &body).await;
         assert!((PACKAGE.wire.is_unrun)(&answer.json()), "{}", answer.text);
         answer.error()
@@ -257,8 +259,7 @@ async fn replies_are_whole_and_indented_before_they_are_lean() {
     let echo = json!({"command": "echo", "parameters": {"text": "a", "unknown": 1}});
     let old = Stage::of("0.4.0").await.exec(echo.clone()).await;
     let names: Vec<String> = old.json().as_object().unwrap().keys().cloned().collect();
-    let all =
-        ["message", "error", "errorDetails", "executedAt", "success", "command", "result", "executionTimeMs"];
+    let all = ["message", "error", "errorDetails", "executedAt", "success", "command", "result", "executionTimeMs"];
     assert_eq!(names, all);
     assert!(old.text.starts_with("{\n  \"message\": null,"), "{}", old.text);
     let stage = Stage::of("0.6.0").await;
@@ -548,12 +549,21 @@ async fn the_catalogue_follows_the_version() {
     assert_eq!(said["total"], new.len());
     assert!(!new.contains(&"get_console_logs".to_owned()) && new.contains(&"wait_for".to_owned()));
     let one = |name: &str| said["commands"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
-    assert_eq!((one("build")["mainThreadRequired"].clone(), one("menu")["mainThreadRequired"].clone()), (json!(false), json!(true)));
+    assert_eq!(
+        (one("build")["mainThreadRequired"].clone(), one("menu")["mainThreadRequired"].clone()),
+        (json!(false), json!(true))
+    );
     let clip = one("add_animator_layer");
-    assert_eq!((&clip["parameters"][0]["type"], &clip["parameters"][2]["defaultValue"]), (&json!("ObjectRef"), &json!(1)));
+    assert_eq!(
+        (&clip["parameters"][0]["type"], &clip["parameters"][2]["defaultValue"]),
+        (&json!("ObjectRef"), &json!(1))
+    );
     assert_eq!(clip["schema"]["required"], json!(["controller", "name"]));
     let part = stage.get("/api/commands?offset=1&limit=2&detail=compact").await.json();
-    assert_eq!((&part["count"], &part["total"], &part["commands"][0]["name"]), (&json!(2), &json!(new.len()), &json!(new[1])));
+    assert_eq!(
+        (&part["count"], &part["total"], &part["commands"][0]["name"]),
+        (&json!(2), &json!(new.len()), &json!(new[1]))
+    );
     assert!(part["commands"][0].get("schema").is_none());
     assert_eq!(stage.get("/api/commands?detail=everything").await.status, 400);
 }

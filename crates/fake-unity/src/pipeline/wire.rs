@@ -34,7 +34,11 @@ pub(super) struct Request {
 impl Request {
     /// Returns a parameter of the query.
     pub(super) fn asked(&self, name: &str) -> Option<&str> {
-        self.query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, said)| said)
+        self.query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(key, _)| *key == name)
+            .map(|(_, said)| said)
     }
 }
 
