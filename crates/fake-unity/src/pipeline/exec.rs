@@ -120,7 +120,10 @@ fn enqueue(server: &Arc<Server>, editor: &Arc<Editor>, call: Call) -> Result<Rep
     Ok(reply)
 }
 
-/// Runs a command. Returns its result as JSON, or how it failed; an error of its own if nobody waits any more.
+/// Runs a command. Returns its result as JSON, or how it failed.
+///
+/// # Errors
+/// The main thread was not free in time. The command will run all the same.
 async fn run(
     server: &Arc<Server>,
     editor: &Arc<Editor>,
@@ -134,7 +137,7 @@ async fn run(
     let begin = move |editor: &Arc<Editor>| {
         starts();
         let begun = commands::begin(&of, editor, spec, &arguments);
-        editor.event(Event::CallBegun { connection, tool: name, call: None, parallel: is_background });
+        editor.event(Event::CallBegun { connection, tool: name, call: None, parallel: false });
         begun
     };
     let done = if is_background {
@@ -145,7 +148,7 @@ async fn run(
     } else {
         wait(editor.submit(begin), limit).await?
     };
-    server.process().settled = true;
+    server.process().settled |= !is_background;
     if let Some(order) = done.then {
         editor.order(order);
     }

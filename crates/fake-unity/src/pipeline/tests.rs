@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{DESCRIPTOR, PACKAGE};
+use super::routes::WAIT;
+use super::{DESCRIPTOR, PACKAGE, exec};
 use crate::tests::*;
 
 const RELOAD: Duration = Duration::from_millis(30);
@@ -236,7 +237,7 @@ async fn each_request_is_checked_before_it_is_routed() {
 #[tokio::test]
 async fn what_cannot_be_a_command_is_refused_in_the_words_of_the_table() {
     let stage = Stage::of("0.8.0").await;
-    let refused = |body: String| async {
+    let refused = async |body: String| {
         let answer = stage.send("POST /api/exec", &body).await;
         assert!((PACKAGE.wire.is_unrun)(&answer.json()), "{}", answer.text);
         answer.error()
@@ -310,6 +311,13 @@ async fn what_is_late_runs_all_the_same() {
     assert_eq!(stage.unity.runs("late"), 0);
     stage.unity.modal(false);
     until(&stage.unity, |stats| stats.runs.get("late") == Some(&1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_does_not_say_waits_for_a_minute() {
+    let (_work, done) = tokio::sync::oneshot::channel();
+    let late = exec::wait(done, Some(WAIT)).await.err().unwrap();
+    assert_eq!(late.details, "Main thread operation timed out after 60000ms");
 }
 
 #[tokio::test]
@@ -412,6 +420,7 @@ async fn a_dialog_and_the_first_import_refuse_before_the_queue() {
     assert_eq!((busy.error(), busy.json()["busyReason"].clone()), ((503, "Server Busy".to_owned()), json!("settling")));
     assert_eq!((busy.json()["retryable"].clone(), busy.json()["status"].clone()), (json!(true), json!("busy")));
     assert_eq!(stage.run("recompile_status").await["status"], "idle", "what runs in the background is not stopped");
+    assert_eq!(stage.get("/api/status").await.json()["status"], "settling");
     within(async { while stage.get("/api/status").await.json()["status"] == "settling" {} }).await;
     stage.unity.import(Duration::from_millis(20));
     assert_eq!(stage.exec(count.clone()).await.result()["Runs"], 1, "once per process");
