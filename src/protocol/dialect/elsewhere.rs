@@ -28,11 +28,14 @@ mod tests {
     #[test]
     fn a_tool_has_the_names_of_every_other_package_and_none_of_its_own_ones() {
         let names = |name: &str| names_elsewhere(&[name]);
-        assert_eq!(names("execute_menu_item"), ["execute-menu-item"]);
-        assert_eq!(names("execute-dynamic-code"), ["execute-csharp", "execute_code", "query"]);
-        assert_eq!(names("execute_code"), ["execute-csharp", "execute-dynamic-code"]);
-        assert_eq!(names("stop_game"), ["play-mode", "control-play-mode"]);
-        assert_eq!(names("compile"), [""; 0]);
+        assert_eq!(names("execute_menu_item"), ["execute-menu-item", "menu"]);
+        let code = ["execute-csharp", "execute_code", "query", "eval", "eval_file", "run_script"];
+        assert_eq!(names("execute-dynamic-code"), code);
+        let code = ["execute-csharp", "eval", "eval_file", "run_script", "execute-dynamic-code"];
+        assert_eq!(names("execute_code"), code);
+        let play = ["play-mode", "editor_play", "editor_stop", "editor_pause", "control-play-mode"];
+        assert_eq!(names("stop_game"), play);
+        assert_eq!(names("compile"), ["recompile"]);
     }
 
     #[test]
