@@ -144,6 +144,9 @@ fn is_room(path: &str) -> bool {
     LISTS.contains(&path) || rooms.into_iter().any(in_room)
 }
 
+/// The names that are words too.
+const WORDS: [&str; 2] = ["holdfast", "pipeline"];
+
 /// Collects where a file names a package.
 struct Named<'a> {
     path: &'a str,
@@ -166,7 +169,7 @@ impl Named<'_> {
 
     /// A name that is a word too, as "holdfast" is, counts in paths and variants only.
     fn word(&mut self, text: &str, what: &str) {
-        let is_a_word = |package: &str| dialect::OWN.iter().any(|own| own.name() == package);
+        let is_a_word = |package: &str| WORDS.contains(&package);
         if let Some(package) = label(text).filter(|package| !is_a_word(package)) {
             self.found.push(format!("{}: {what} {text:?} is the package {package}", self.path));
         }

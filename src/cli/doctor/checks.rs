@@ -55,7 +55,8 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(look.survey.facts.notes.iter().map(|note| Finding::note("package", note.trim_end_matches('.'))));
     let another = package(&look);
     let supported = another.is_some() || !look.survey.packages.is_empty();
-    findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, supported, &unspoken)));
+    let standing = (supported, look.survey.packages.is_empty() && look.survey.dialect.gives_way());
+    findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, standing, &unspoken)));
     findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));

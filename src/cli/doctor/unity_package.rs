@@ -10,15 +10,19 @@ use crate::protocol::dialect::unspoken::{UNSPOKEN, Unspoken};
 
 const ABOUT: &str = "package";
 
-/// Returns the finding about our package. `another`: the project has another package that holdfast supports.
+/// Returns the finding about our package. `another`: the project has another package that holdfast supports; `gives_way`: that one is
+/// not used beside ours.
 /// `unspoken`: the project's packages that holdfast does not support.
-pub fn unity_package(project: &Path, another: bool, unspoken: &[&Unspoken]) -> Finding {
+pub fn unity_package(project: &Path, (another, gives_way): (bool, bool), unspoken: &[&Unspoken]) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let fix = standing.fix().unwrap_or_default();
     match &standing.state {
         // Something other than this program brings the package, for example a registry.
         State::Absent if standing.is_brought() => Finding::note(ABOUT, standing.says()).fix(fix),
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
+        State::Absent if another && gives_way => {
+            Finding::note(ABOUT, format!("{}; with both, holdfast would use its own", standing.says())).fix(fix)
+        }
         // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
         State::Absent if another => Finding::note(
             ABOUT,

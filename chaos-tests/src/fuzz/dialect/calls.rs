@@ -112,6 +112,11 @@ fn check_prepared(sides: &Sides, sending: &Sending<'_>, name: &str, prepared: &P
             assert!(compiles && facts.compile_tells, "{name:?} ends in no reload");
             None
         }
+        Recovery::StatusFile { path, .. } => {
+            assert!(sending.project_known, "{name:?} leaves no file");
+            assert!(path.split('/').all(|part| !part.is_empty() && part != ".."), "{path} leads elsewhere");
+            None
+        }
         Recovery::ResultFile { path, .. } => {
             assert!(compiles && facts.compile_file && sending.project_known, "{name:?} leaves no file");
             let (folder, file) = path.rsplit_once('/').expect("a folder");
