@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::tests::{Vector, all, have_kinds};
-use super::super::{AnswerBody, Expected, FileState, Met, Refusal, Standing};
+use super::super::{AnswerBody, Expected, FileState, Met, Recovery, Refusal};
 use super::*;
 use crate::protocol::ids::CallId;
 
@@ -284,4 +284,40 @@ fn an_argument_that_the_command_does_not_have_is_named() {
     assert!(misread("save_all", r#"{"x":1}"#).unwrap().contains("nor any other"));
     assert_eq!(prepared("eval", None, r#"{"timeout":2500}"#).timeout, Some(std::time::Duration::from_millis(2500)));
     assert_eq!(prepared("run_tests", None, r#"{"timeout":90}"#).timeout, Some(std::time::Duration::from_secs(90)));
+}
+
+#[test]
+fn a_status_file_tells_how_what_was_begun_ends() {
+    let status = |command: &str, text: &str| {
+        let Some(Recovery::StatusFile { path, .. }) = followed::recovery(command) else { panic!("{command}") };
+        Pipeline.read_status_file(path, text.as_bytes())
+    };
+    let runs = |command: &str, text: &str| matches!(status(command, text), Some(WorkStatus::Runs));
+    assert!(runs("recompile", r#"{"status":"triggered"}"#) && runs("recompile", r#"{"status":"compiling"}"#));
+    assert!(runs("run_tests", r#"{"status":"running"}"#) && runs("build", r#"{"status":"building","buildId":"b"}"#));
+    for nothing in ["", "{", "[]", r#"{"status":"idle"}"#, r#"{"status":7}"#] {
+        assert!(status("recompile", nothing).is_none(), "{nothing}");
+    }
+    let ended = |command: &str, text: &str| match status(command, text) {
+        Some(WorkStatus::Ended { reply, reload_follows }) => (Pipeline.read_answer(reply), reload_follows),
+        other => panic!("{command} {text}: {other:?}"),
+    };
+    let (well, reloads) = ended("recompile", r#"{"status":"completed","failed":false,"errors":[]}"#);
+    assert!(!well.is_error && reloads);
+    let (same, reloads) = ended("recompile", r#"{"status":"up_to_date","failed":false}"#);
+    assert!(!same.is_error && !reloads, "nothing was compiled");
+    let failed = r#"{"status":"completed","failed":true,"errors":["Assets/A.cs(3,7): error CS0246: no such type"]}"#;
+    let (failed, reloads) = ended("recompile", failed);
+    assert!(failed.is_error && !reloads, "a compilation that fails reloads nothing");
+    let compiled = super::super::Compiled::read(&failed).expect("errors");
+    assert_eq!((compiled.error_count, compiled.errors[0].line), (1, 3));
+    assert_eq!((&*compiled.errors[0].file, &*compiled.errors[0].message), ("Assets/A.cs", "CS0246: no such type"));
+    let (tests, reloads) = ended("run_tests", r#"{"status":"completed","summary":{"total":2,"failed":1}}"#);
+    assert!(tests.is_error && !reloads, "a test failed");
+    assert!(ended("package_add", r#"{"status":"completed"}"#).1 && ended("build", r#"{"status":"failed"}"#).0.is_error);
+    let begins = |result: &str| Pipeline.begins_work(&reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{result}}}"#)));
+    assert!(begins(r#"{"status":"compiling"}"#) && begins(r#""{\"status\":\"compiling\"}""#) && begins(r#"{"buildId":"b"}"#));
+    for over in [r#"{"status":"up_to_date"}"#, r#"{"status":"completed"}"#, r#"{"success":false,"status":"x"}"#, "null", "{}"] {
+        assert!(!begins(over), "{over}");
+    }
 }
