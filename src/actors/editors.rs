@@ -177,7 +177,7 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
     let states: Vec<(String, String)> = open.iter().map(state).collect();
     let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
     // Tools that the rules of a project hide never come into the union, so the link of the union cannot tell of them.
-    // Tools that this link hides itself belong to no single editor.
+    // What the link to no project hides is told without an editor's name.
     let nowhere = seat.links.nowhere_of(&seat.client);
     let of_each = open.into_iter().map(|(name, link)| (Some(name), link.visible(seat.client.id)));
     let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();

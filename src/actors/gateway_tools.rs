@@ -88,7 +88,7 @@ impl GatewayTools {
         self.client.own(&self.env, asked, result, (call, project));
     }
 
-    /// Returns the answer of `holdfast_status`, which is also part of the run record.
+    /// Returns the answer of `holdfast_status`, which also stands in the run record: the file that `holdfast status` reads.
     pub(super) fn status(&self) -> Status {
         let told = self.link.status();
         let still = still(&told);

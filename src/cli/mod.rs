@@ -188,9 +188,9 @@ Examples:
   holdfast report
   holdfast report --project ~/games/Castle --out report.zip")]
     Report(ReportArgs),
-    /// Write the Grafana dashboards and Prometheus rules of this version
+    /// Write the Grafana dashboard and Prometheus rules of this version
     ///
-    /// Three dashboards, recording rules, alerts, and a scrape configuration that finds every gateway of this user by its record in
+    /// A dashboard, recording rules, alerts, and a scrape configuration that finds every gateway of this user by its record in
     /// the state folder. Files that are there and differ are left alone, unless --force is given.
     ///
     /// Exit codes: 0 written, or all there already, 1 not written, 2 wrong usage.

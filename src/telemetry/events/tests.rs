@@ -115,7 +115,8 @@ fn a_line_that_is_two_is_logged_also_if_nothing_is_counted() {
     use tracing::Dispatch;
     use tracing::subscriber::NoSubscriber;
     use tracing_subscriber::layer::SubscriberExt as _;
-    // With a single log in the process, a test on another thread that has none could decide that no line is wanted.
+    // `tracing` remembers for each place whether anybody listens there. With a single log in the process, a thread without
+    // one could make it remember that nobody does.
     let _others = [(); 2].map(|()| Dispatch::new(NoSubscriber::new()));
     let broken = Arc::<AtomicU64>::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(Broken(Arc::clone(&broken))));
