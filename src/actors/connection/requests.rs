@@ -234,7 +234,8 @@ impl Requests {
         }
         loop {
             let since = Instant::now();
-            if let Some(idle) = &mut self.idle {
+            // A doubt that stays, because this future was dropped while it asked, is settled first.
+            if let (false, Some(idle)) = (self.is_in_doubt, &mut self.idle) {
                 // The server may also have closed the connection for being idle, as HTTP servers do.
                 let _ = idle.read(&mut [0]).await;
                 (self.idle, self.is_in_doubt) = (None, true);
