@@ -8,13 +8,13 @@ use crate::core::calls::{Ledger, LedgerAccess, Settlement};
 use crate::core::exchange::Order;
 use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Evidence, Sign, State};
 use crate::fsm::cause::{Availability, Cause, Loss};
-use crate::fsm::{Driver, Outbox};
+use crate::fsm::{Driver, Reaction};
 use crate::protocol::ids::Epoch;
 
 /// What carries out the effects of the bridge's machine, in the order in which they are given. `C` is the handle of a connection.
 pub trait Hands<C>: LedgerAccess {
     /// Notes a step of the machine, before its effects: the state before it, what it led to, and the event.
-    fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
+    fn stepped(&mut self, before: State, out: &Reaction<Bridge>, event: Event);
     /// Carries out the settlements of the ledger.
     fn settle(&mut self, settlements: Vec<Settlement>);
     /// Begins to connect to the target at this position of the offer. `patient`: if nobody listens, all targets are

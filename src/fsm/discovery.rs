@@ -21,7 +21,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::{SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 
 /// Why a survey is made.
@@ -112,7 +112,7 @@ impl Discovery {
     }
 
     /// Handles events whose effect is the same in every state.
-    fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn anywhere(&mut self, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::HangingEnded => self.hanging = self.hanging.saturating_sub(1),
             Event::Elapsed(_) => return out.ignore("a timer of a state that was left"),
@@ -121,7 +121,7 @@ impl Discovery {
         Outcome::Handled
     }
 
-    fn tell(&mut self, found: bool, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn tell(&mut self, found: bool, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::Offer { news: found && self.cause == Cause::News });
         match self.again.take() {
             Some(cause) => self.scan(cause),
@@ -145,7 +145,7 @@ impl Machine for Discovery {
         matches!(state, State::Offering | State::Watching).then_some(Group::Surveyed)
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (state, event) {
             (State::Idle, Event::Wanted) => self.scan(Cause::Asked),
             (State::Scanning, Event::Wanted) if self.again == Some(Cause::Asked) => {
@@ -185,7 +185,7 @@ impl Machine for Discovery {
         }
     }
 
-    fn on_group(&mut self, Group::Surveyed: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, Group::Surveyed: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Wanted => self.scan(Cause::Asked),
             // Surveys even while a target is offered: the port or the editor's activity may have changed.
@@ -195,7 +195,7 @@ impl Machine for Discovery {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Scanning => {
                 out.order(Effect::Arm(Timer::Survey, SURVEY_MAX));
@@ -206,7 +206,7 @@ impl Machine for Discovery {
         }
     }
 
-    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn left(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Scanning => out.order(Effect::Disarm(Timer::Survey)),
             State::Stuck => out.order(Effect::Disarm(Timer::Again)),

@@ -3,7 +3,7 @@
 use holdfast::core::bridge::{BridgeCore, Hands};
 use holdfast::core::calls::{Ledger, LedgerAccess, Settlement};
 use holdfast::core::exchange::Order;
-use holdfast::fsm::Outbox;
+use holdfast::fsm::Reaction;
 use holdfast::fsm::bridge::{self as machine, ConnectFailure, Effect, Event, Timer};
 use holdfast::fsm::cause::Loss;
 use holdfast::protocol::ids::Epoch;
@@ -99,7 +99,7 @@ impl LedgerAccess for Shell<'_> {
 }
 
 impl Hands<()> for Shell<'_> {
-    fn stepped(&mut self, _before: machine::State, out: &Outbox<machine::Bridge>, _event: Event) {
+    fn stepped(&mut self, _before: machine::State, out: &Reaction<machine::Bridge>, _event: Event) {
         if out.unexpected {
             self.world.mark(Wrong::Surprise);
         }

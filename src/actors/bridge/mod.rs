@@ -19,7 +19,7 @@ use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
 use crate::core::exchange::Order;
 use crate::core::link::{EditorIdentity, Fact};
-use crate::fsm::Outbox;
+use crate::fsm::Reaction;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
 use crate::fsm::retry::{self, Useless};
@@ -447,7 +447,7 @@ impl LedgerAccess for Shell<'_> {
 }
 
 impl Hands<Connection> for Shell<'_> {
-    fn stepped(&mut self, before: machine::State, out: &Outbox<Bridge>, event: Event) {
+    fn stepped(&mut self, before: machine::State, out: &Reaction<Bridge>, event: Event) {
         self.actor.with.env.events.stepped(out, before, &event);
         self.rest.useless.note(&event);
     }

@@ -2,7 +2,7 @@
 
 use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
-use crate::fsm::{Machine, Outbox};
+use crate::fsm::{Machine, Reaction};
 use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{Activity, PushEvent};
 
@@ -190,7 +190,7 @@ impl Absence {
 
     /// Handles a hint. A hint may name the cause of an absence whose cause is unknown, or shorten the wait. It does not decide
     /// whether the editor comes back.
-    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
                 self.cause = Cause::Reloading;
@@ -205,7 +205,7 @@ impl Absence {
     }
 
     /// Handles a survey that found targets.
-    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         self.learn(evidence, out);
         if matches!(self.cause, Cause::Ambiguous | Cause::ProjectUnknown) {
             self.cause = Cause::Connecting;
@@ -217,7 +217,7 @@ impl Absence {
         &mut self,
         cause: Cause,
         evidence: Evidence,
-        out: &mut Outbox<impl Machine<Effect = Effect>>,
+        out: &mut Reaction<impl Machine<Effect = Effect>>,
     ) {
         self.learn(evidence, out);
         // If an editor was connected and is now not found, its cause is kept, since it says more. If the editor's process is
@@ -237,7 +237,11 @@ impl Absence {
 
     /// Handles a survey during a wait. If the editor has become likely, the wait is shortened, since its length was
     /// chosen before the editor became likely.
-    pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn learn_while_waiting(
+        &mut self,
+        evidence: Evidence,
+        out: &mut Reaction<impl Machine<Effect = Effect>>,
+    ) {
         let before = self.likely();
         self.learn(evidence, out);
         if self.likely() && !before {
@@ -245,7 +249,7 @@ impl Absence {
         }
     }
 
-    fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    fn learn(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
         self.at_work = evidence.activity.is_some();
         self.evidence = match evidence.editor {

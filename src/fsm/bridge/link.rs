@@ -2,7 +2,7 @@
 
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
-use crate::fsm::{Machine, Outbox, Outcome};
+use crate::fsm::{Machine, Outcome, Reaction};
 use crate::limits::{LEAVE_MAX, LIVENESS_EVERY};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
@@ -44,7 +44,7 @@ pub(super) struct End {
 
 impl Peer {
     /// Orders a check of whether the editor's process is alive, and asks for a heartbeat if the editor has heartbeats.
-    pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
+    pub(super) fn check(self, out: &mut Reaction<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.heartbeat {
             out.order(Effect::AskHeartbeat);
@@ -96,7 +96,7 @@ impl End {
 pub(super) fn hear(
     announced: &mut Option<LeaveReason>,
     hint: PushEvent,
-    out: &mut Outbox<impl Machine<Effect = Effect, State = State>>,
+    out: &mut Reaction<impl Machine<Effect = Effect, State = State>>,
 ) -> Outcome<State> {
     match hint {
         PushEvent::DomainReload => {

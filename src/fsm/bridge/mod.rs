@@ -14,7 +14,7 @@ use self::absence::{Absence, Past, Round};
 pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
 use self::link::{End, Link, Peer, Up};
 use super::cause::{Availability, Cause, Loss};
-use super::{Outbox, Outcome, statig_machine};
+use super::{Outcome, Reaction, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use crate::protocol::dialect::LeaveReason;
 
@@ -153,7 +153,7 @@ impl Bridge {
     }
 
     /// Ends a connection that was greeted, for the reason `end`.
-    fn lost(&mut self, link: Link, end: End, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn lost(&mut self, link: Link, end: End, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(end.loss));
         let recently_lost = end.cause != Cause::Closed;
         if recently_lost {
@@ -180,19 +180,19 @@ impl Bridge {
     }
 
     /// Ends the connection to the former project's editor and looks for the editor of the wanted project.
-    fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn leave_project(&mut self, loss: Loss, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
         self.begin_anew(out)
     }
 
     /// Drops what is known about the former project's editor, since it says nothing about the editor of the wanted project.
-    fn begin_anew(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn begin_anew(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Hope));
         self.go(Place::Seeking(Absence::UNKNOWN))
     }
 
     /// Stops the machine, and ends the connection if there is one.
-    fn stop(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn stop(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(Loss::Shutdown));
         self.go(Place::Stopped)
     }

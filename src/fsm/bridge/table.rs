@@ -4,7 +4,7 @@ use super::absence::{Absence, Round};
 use super::link::{End, Up, hear};
 use super::{Bridge, ConnectFailure, Disconnect, Effect, Event, Group, Place, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
-use crate::fsm::{Machine, Outbox, Outcome};
+use crate::fsm::{Machine, Outcome, Reaction};
 use crate::limits::{DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
@@ -27,7 +27,7 @@ impl Machine for Bridge {
         }
     }
 
-    fn entered(&mut self, _: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, _: State, out: &mut Reaction<Self>) {
         match self.at {
             Place::Seeking(_) => {
                 out.order(Effect::Arm(Timer::Seek, SEEK_TIMEOUT));
@@ -52,7 +52,7 @@ impl Machine for Bridge {
         }
     }
 
-    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn left(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Seeking => out.order(Effect::Disarm(Timer::Seek)),
             State::Greeting => out.order(Effect::Disarm(Timer::Greeting)),
@@ -63,7 +63,7 @@ impl Machine for Bridge {
         }
     }
 
-    fn entered_group(&mut self, _: Group, out: &mut Outbox<Self>) {
+    fn entered_group(&mut self, _: Group, out: &mut Reaction<Self>) {
         if self.at.peer().is_some() {
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
@@ -71,7 +71,7 @@ impl Machine for Bridge {
         }
     }
 
-    fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
+    fn left_group(&mut self, group: Group, out: &mut Reaction<Self>) {
         if group == Group::Up {
             for timer in [Timer::Liveness, Timer::Leave] {
                 out.order(Effect::Disarm(timer));
@@ -81,7 +81,7 @@ impl Machine for Bridge {
     }
 
     #[expect(clippy::too_many_lines, reason = "the transition table is read as one")]
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         debug_assert_eq!(self.at.state(), state, "what is stored is another state's");
         match (&mut self.at, *event) {
             // ---- another project ----
@@ -445,7 +445,7 @@ impl Machine for Bridge {
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (group, *event) {
             // ---- away ----
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
