@@ -99,9 +99,9 @@ impl Line {
             return false;
         }
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
-            Ok((sending, settlements)) => {
+            Ok((claim, settlements)) => {
                 self.with.calls.settle(settlements);
-                self.with.env.events.call_sent(call, self.epoch, number, sending);
+                self.with.env.events.call_sent(call, self.epoch, number, claim);
                 true
             }
             Err(settled) => {

@@ -11,8 +11,8 @@ mod wanted;
 
 pub use self::ledger::Ledger;
 pub use self::types::{
-    Answer, ClaimRefused, HeldCall, Keep, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused,
-    Sending, Settlement, Surprises, Terms,
+    Answer, Claim, ClaimRefused, HeldCall, Keep, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused,
+    Settlement, Surprises, Terms,
 };
 pub use self::wanted::Wanted;
 

@@ -211,7 +211,7 @@ pub struct Refused {
 
 /// A claim, for the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
+pub struct Claim {
     /// How long the call waited to be sent: since the client's request, or since the loss of the call's last connection.
     pub waited: Duration,
     /// The cause that the call waited for last.

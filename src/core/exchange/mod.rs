@@ -25,7 +25,7 @@ use tokio::time::Instant;
 pub use self::jobs::{JobState, JobStep, Jobs};
 use self::quiet::Quiet;
 pub use self::types::{After, Answered, Answers, Meant, Next, Order, Outcome, Question, Settled, Unsendable, outcome};
-use crate::core::calls::{ClaimRefused, Ledger, Sending, Settlement, Terms};
+use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::retry::Used;
@@ -385,7 +385,7 @@ impl Exchange {
         (terms, after): (Terms, After),
         ledger: &mut Ledger,
         now: Instant,
-    ) -> Result<(Option<Sending>, Vec<Settlement>), Settled> {
+    ) -> Result<(Option<Claim>, Vec<Settlement>), Settled> {
         if self.closed {
             ledger.unreserve(call, self.epoch);
             return Err(self.not_sent(Vec::new()));
@@ -403,7 +403,7 @@ impl Exchange {
                 self.calls_wait = ledger.has_held();
                 self.used = self.used.max(Used::Sent);
                 self.open.insert(number, Answers::Call(call, after));
-                Ok((ledger.sending(call), settlements))
+                Ok((ledger.claim_of(call), settlements))
             }
             Err(ClaimRefused::OtherProject) => {
                 let settlements = ledger.refuse(call, Cause::ProjectChanged, now);

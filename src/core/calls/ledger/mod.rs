@@ -29,7 +29,7 @@ use super::entries::Entries;
 use super::entry::Entry;
 use super::finished::Finished;
 use super::phase::{Attempt, News};
-use super::types::{ClaimRefused, HeldCall, NewCall, Refused, Sending, Settlement, Surprises, Terms};
+use super::types::{Claim, ClaimRefused, HeldCall, NewCall, Refused, Settlement, Surprises, Terms};
 use super::wanted::Wanted;
 use crate::core::requests::Asked;
 use crate::fsm::call::Event;
@@ -210,7 +210,7 @@ impl Ledger {
             return Err(ClaimRefused::NotWanted);
         }
         let before = entry.machine();
-        let sending = Sending {
+        let claim = Claim {
             waited: now.saturating_duration_since(entry.phase().lost().unwrap_or(entry.call.accepted)),
             waited_for: entry.waits_for,
             nth: before.sendings.saturating_add(1),
@@ -219,7 +219,7 @@ impl Ledger {
         };
         drop(entry);
         let attempt =
-            Attempt { running_max: terms.running_max(), sending: Some(sending), ..Attempt::new(terms.recovery, now) };
+            Attempt { running_max: terms.running_max(), claim: Some(claim), ..Attempt::new(terms.recovery, now) };
         let mut out = Vec::new();
         self.feed(index, News::Claimed { epoch, attempt, repeatable: terms.repeatable }, now, &mut out);
         self.report_progress(index, now, &mut out);
