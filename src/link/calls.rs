@@ -14,7 +14,7 @@ use super::state::Link;
 use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::{Ledger, Lookup, NewCall, Settlement};
-use crate::core::exchange::Order;
+use crate::core::exchange::Errand;
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -110,7 +110,7 @@ impl Calls {
                 // The cancel only spares the editor work and is never required: its reply is ignored.
                 Settlement::Withdraw { key } => {
                     if let Some(exchange) = self.link.exchange() {
-                        exchange.order(Order::Cancel(key));
+                        exchange.order(Errand::Cancel(key));
                     }
                 }
                 Settlement::KeepLate { call, project, answer, profile } => {

@@ -2,7 +2,7 @@
 
 use holdfast::core::bridge::{BridgeCore, Hands};
 use holdfast::core::calls::{Ledger, LedgerAccess, Settlement};
-use holdfast::core::exchange::Order;
+use holdfast::core::exchange::Errand;
 use holdfast::fsm::Reaction;
 use holdfast::fsm::bridge::{self as machine, ConnectFailure, Effect, Event, Timer};
 use holdfast::fsm::cause::Loss;
@@ -127,10 +127,10 @@ impl Hands<()> for Shell<'_> {
     // A dial in the model is refused or not; how often it was tried makes no difference.
     fn hurry(&mut self, (): &()) {}
 
-    fn order(&mut self, (): &(), order: Order) {
+    fn order(&mut self, (): &(), errand: Errand) {
         let current = self.current();
         if let Some(line) = self.line(current) {
-            line.exchange.order(order);
+            line.exchange.order(errand);
             line.woken = true;
         }
     }

@@ -17,7 +17,7 @@ use super::probe;
 use crate::config::PortSource;
 use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
-use crate::core::exchange::Order;
+use crate::core::exchange::Errand;
 use crate::core::link::{EditorIdentity, Fact};
 use crate::fsm::Reaction;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
@@ -464,8 +464,8 @@ impl Hands<Connection> for Shell<'_> {
         connection.hurry.notify_one();
     }
 
-    fn order(&mut self, connection: &Connection, order: Order) {
-        connection.shared.order(order);
+    fn order(&mut self, connection: &Connection, errand: Errand) {
+        connection.shared.order(errand);
     }
 
     fn end_sending(&mut self, connection: &Connection) -> bool {

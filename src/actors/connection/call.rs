@@ -13,8 +13,8 @@ use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::link::Unsent;
 use crate::protocol::dialect::{
-    EditorAnswer, EncodeError, JournalKey, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused,
-    Reply, Sending, Shape, translated,
+    EditorAnswer, EncodeError, JournalKey, Order, PackageTool, PreparedCall, Recovery, Refusal, Refused, Reply,
+    Sending, Shape, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -52,8 +52,7 @@ impl Line {
         let taken = named.as_deref().unwrap_or(taken);
         let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
         let prepared = PreparedCall { trace, ..prepared };
-        let order =
-            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
+        let order = Order::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
         let message = match self.encode_as(number, Some(id), &order) {
             Ok(message) => message,
             Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),

@@ -2,11 +2,11 @@
 
 use super::Line;
 use super::writing::Wire;
-use crate::core::exchange::{After, JobState, JobStep, Order, Outcome, Question, outcome};
+use crate::core::exchange::{After, Errand, JobState, JobStep, Learned, Question};
 use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply};
+use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order, Refusal, Reply};
 use crate::protocol::ids::CallId;
 
 impl Line {
@@ -18,7 +18,7 @@ impl Line {
         let (keys, settlements) = self.decide(|exchange, ledger, now| exchange.asks_outcomes(number, ledger, now));
         self.with.calls.settle(settlements);
         let Some(keys) = keys else { return Ok(()) };
-        match self.encode_as(number, None, &WireOrder::Outcomes(&keys)) {
+        match self.encode_as(number, None, &Order::Outcomes(&keys)) {
             Ok(question) => wire.send(self, number, question, None).await,
             Err(_) => {
                 self.exchange().not_asked(number);
@@ -28,7 +28,7 @@ impl Line {
     }
 
     pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Disconnect> {
-        match self.encode(None, &WireOrder::Cancel(key)) {
+        match self.encode(None, &Order::Cancel(key)) {
             Ok((number, cancel)) => {
                 if matches!(cancel, Encoded::Request(_)) {
                     self.exchange().asks_cancel(number);
@@ -40,7 +40,7 @@ impl Line {
     }
 
     pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
-        match self.encode(None, &WireOrder::Heartbeat) {
+        match self.encode(None, &Order::Heartbeat) {
             Ok((number, question)) => {
                 self.exchange().asks_heartbeat(number);
                 wire.send(self, number, question, None).await
@@ -95,18 +95,18 @@ impl Line {
                 continue;
             }
             self.with.env.events.outcome_told(call, &told);
-            let told = match told {
-                JournalOutcome::Ended(reply) => Outcome::Ended(self.read_answer(reply)),
-                JournalOutcome::EndedUnkept(why) => Outcome::Ended(user_text::unkept(&why)),
-                JournalOutcome::Running => Outcome::Running,
-                JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
-                JournalOutcome::Interrupted => Outcome::Interrupted,
-                JournalOutcome::Forgotten => Outcome::Forgotten,
-                JournalOutcome::Unreadable => Outcome::Unreadable,
+            let learned = match told {
+                JournalOutcome::Ended(reply) => Learned::Ended(self.read_answer(reply)),
+                JournalOutcome::EndedUnkept(why) => Learned::Ended(user_text::unkept(&why)),
+                JournalOutcome::Running => Learned::Running,
+                JournalOutcome::NotRun { sealed } => Learned::NotRun { sealed },
+                JournalOutcome::Interrupted => Learned::Interrupted,
+                JournalOutcome::Forgotten => Learned::Forgotten,
+                JournalOutcome::Unreadable => Learned::Unreadable,
             };
-            self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
+            self.with.calls.decide(|ledger, now| learned.tell(call, key, ledger, now));
         }
-        // `outcomes_told` may have added an order.
+        // `outcomes_told` may have added an errand.
         self.shared.wake();
         Ok(())
     }
@@ -135,6 +135,6 @@ impl Line {
     }
 
     pub(super) fn want_outcomes(&self) {
-        self.shared.order(Order::Outcomes);
+        self.shared.order(Errand::Outcomes);
     }
 }

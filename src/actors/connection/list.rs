@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Line;
 use super::writing::Wire;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
+use crate::protocol::dialect::{ListStep, Order, Reply, ToolListing};
 use crate::runtime::messages::registry;
 
 impl Line {
@@ -17,7 +17,7 @@ impl Line {
         }
         // Development-only tools are always requested, and hidden on our side. So they can be shown later without a new
         // list.
-        match self.encode(None, &WireOrder::ListTools { step, development: true }) {
+        match self.encode(None, &Order::ListTools { step, development: true }) {
             Ok((number, request)) => {
                 self.exchange().asks_list(number, step);
                 wire.send(self, number, request, None).await

@@ -6,10 +6,10 @@ use tokio::time::Instant;
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
 use super::requests::Requests;
-use crate::core::exchange::{Exchange, Next, Order};
+use crate::core::exchange::{Errand, Exchange, Next};
 use crate::fsm::bridge::Disconnect;
 use crate::net::BoxStream;
-use crate::protocol::dialect::{EncodeError, Encoded, Order as WireOrder, Shape, WireId};
+use crate::protocol::dialect::{EncodeError, Encoded, Order, Shape, WireId};
 use crate::protocol::ids::CallId;
 
 /// How messages are sent: one for each [`Shape`].
@@ -86,19 +86,19 @@ impl Line {
         loop {
             // The question comes first: otherwise it would never be asked while there is always something else to write.
             let next = if self.exchange().jobs.asks_again(asked) <= Instant::now() {
-                Next::Order(Order::Outcomes)
+                Next::Errand(Errand::Outcomes)
             } else {
                 let next = self.exchange().next_but_calls(Instant::now());
                 next.unwrap_or_else(|| self.decide(Exchange::next))
             };
             let sent = match next {
-                Next::Order(Order::Greeting) => self.send_greeting(&mut wire).await,
-                Next::Order(Order::Outcomes) => {
+                Next::Errand(Errand::Greeting) => self.send_greeting(&mut wire).await,
+                Next::Errand(Errand::Outcomes) => {
                     asked = Instant::now();
                     self.ask_outcomes(&mut wire).await
                 }
-                Next::Order(Order::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
-                Next::Order(Order::Heartbeat) => self.ask_heartbeat(&mut wire).await,
+                Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
+                Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {
@@ -118,7 +118,7 @@ impl Line {
         }
     }
 
-    pub(super) fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Encoded), EncodeError> {
+    pub(super) fn encode(&self, call: Option<CallId>, order: &Order<'_>) -> Result<(u64, Encoded), EncodeError> {
         let number = self.with.link.next_wire_number();
         self.encode_as(number, call, order).map(|message| (number, message))
     }
@@ -127,7 +127,7 @@ impl Line {
         &self,
         number: u64,
         call: Option<CallId>,
-        order: &WireOrder<'_>,
+        order: &Order<'_>,
     ) -> Result<Encoded, EncodeError> {
         self.target.dialect.encode(WireId { number, call }, order)
     }
