@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Line;
+use super::ConnectionTask;
 use super::frames::Outgoing;
 use super::writing::Wire;
 use crate::core::calls::{HeldCall, Terms};
@@ -20,7 +20,7 @@ use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::messages::session;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
         let for_record = self.with.env.call_records().is_some().then(|| held.clone());
         let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::Line;
+use super::ConnectionTask;
 use crate::core::link::{Fact, ForeignPeer};
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::platform::host::Owner;
@@ -13,7 +13,7 @@ use crate::protocol::dialect::foreign_peer;
 use crate::protocol::text::clean;
 use crate::survey;
 
-impl Line {
+impl ConnectionTask {
     /// Shows a peer that was not greeted as a foreign peer, and describes it by the first bytes that it sent.
     pub(super) async fn note_foreign_peer(&self, head: &[u8]) {
         if !self.is_greeted() {

@@ -3,14 +3,14 @@
 use tokio::time::Instant;
 
 use super::writing::Wire;
-use super::{Dialled, Line};
+use super::{ConnectionTask, Dialled};
 use crate::core::exchange::Errand;
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{Encoded, Greeted, Order, Reply, Shape};
 use crate::runtime::enter;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_greeting(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         let encoded = {
             let said = enter(&self.said);

@@ -1,6 +1,6 @@
 //! The requests to the editor other than calls: for outcomes from the editor's journal, for a cancel, and for the heartbeat.
 
-use super::Line;
+use super::ConnectionTask;
 use super::writing::Wire;
 use crate::core::exchange::{After, Errand, JobState, JobStep, Learned, Question};
 use crate::core::link::Fact;
@@ -9,7 +9,7 @@ use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order, Refusal, Reply};
 use crate::protocol::ids::CallId;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         if self.exchange().met().is_none_or(|met| met.journal.is_none()) {
             return Ok(());

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::Line;
+use super::ConnectionTask;
 use super::writing::Wire;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{ListStep, Order, Reply, ToolListing};
 use crate::runtime::messages::registry;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Disconnect> {
         let told = self.exchange().take_revision();
         if let Some(known) = told.and_then(|revision| self.with.tools.listing_of(&revision)) {

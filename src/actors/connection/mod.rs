@@ -129,7 +129,7 @@ pub fn open(
         push_endpoint: None,
         push_token: with.link.push_token.clone(),
     };
-    let mut line = Line {
+    let mut task = ConnectionTask {
         with,
         epoch,
         nth,
@@ -148,13 +148,13 @@ pub fn open(
         tokio::select! {
             biased;
             _ = hung_up => {}
-            () = line.run() => {}
+            () = task.run() => {}
         }
     });
     Connection { shared, hurry, _hang_up: hang_up }
 }
 
-struct Line {
+struct ConnectionTask {
     with: Surroundings,
     epoch: Epoch,
     /// The position of the target in the offer.
@@ -187,7 +187,7 @@ struct Dialled {
 
 /// Reports a panic in the connection's task to the bridge: it is our bug, like a panic in the bridge itself, and must not look
 /// like an idle connection. Also logs a dial that was given up without a result.
-impl std::ops::Drop for Line {
+impl std::ops::Drop for ConnectionTask {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
@@ -198,7 +198,7 @@ impl std::ops::Drop for Line {
     }
 }
 
-impl Line {
+impl ConnectionTask {
     async fn run(&mut self) {
         let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.link.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };

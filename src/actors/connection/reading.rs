@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, ReadHalf};
 
-use super::Line;
+use super::ConnectionTask;
 use super::call::refused;
 use crate::core::exchange::{MayAnswer, ReplyTo};
 use crate::core::link::Fact;
@@ -14,7 +14,7 @@ use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{BadMessage, EditorEvent, Inbound, Reply, Wreck};
 use crate::runtime::messages::registry;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];

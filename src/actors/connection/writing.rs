@@ -3,7 +3,7 @@
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
-use super::Line;
+use super::ConnectionTask;
 use super::frames::{Outgoing, Torn, write_whole};
 use super::requests::Requests;
 use crate::core::exchange::{Errand, Exchange, Next};
@@ -27,7 +27,7 @@ impl Wire {
     /// How the connection ends.
     pub(super) async fn send(
         &mut self,
-        line: &Line,
+        task: &ConnectionTask,
         number: u64,
         message: Encoded,
         call: Option<Outgoing>,
@@ -35,33 +35,33 @@ impl Wire {
         match (self, message) {
             (Self::Stream(socket), Encoded::Frame(frame)) => {
                 let id = call.as_ref().map(|call| call.call);
-                if call.is_some_and(|call| !line.claim(number, call)) {
+                if call.is_some_and(|call| !task.claim(number, call)) {
                     return Ok(());
                 }
                 write_whole(socket, &frame).await.map_err(|torn| {
                     if let (Torn::NoByte, Some(call)) = (torn, id) {
-                        line.not_written(call);
+                        task.not_written(call);
                     }
                     Disconnect::Reset
                 })?;
                 Ok(())
             }
-            (Self::Requests(requests), Encoded::Request(request)) => requests.send(line, number, request, call).await,
+            (Self::Requests(requests), Encoded::Request(request)) => requests.send(task, number, request, call).await,
             // Our own dialect says that it speaks in another way: that is our bug, and nothing is sent.
             (Self::Stream(_) | Self::Requests(_), _) => Err(Disconnect::Protocol),
         }
     }
 
     /// Returns when the editor is gone, for a transport where reading does not show that. The future can be dropped at any time.
-    async fn gone(&mut self, line: &Line) -> Disconnect {
+    async fn gone(&mut self, task: &ConnectionTask) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
-            Self::Requests(requests) => requests.watch(line).await,
+            Self::Requests(requests) => requests.watch(task).await,
         }
     }
 }
 
-impl Line {
+impl ConnectionTask {
     /// Reads and writes on an open connection until it ends.
     pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
         match self.target.dialect.properties().shape {
