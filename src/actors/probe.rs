@@ -7,7 +7,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use crate::limits::{RECOVERY_POLL, RESULT_FILE_MAX_BYTES};
-use crate::link::{Calls, Link};
+use crate::link::{Calls, Contact};
 use crate::platform::host::{Host, Liveness};
 use crate::protocol::dialect::{Dialect, Recovery, Reply};
 use crate::protocol::ids::CallId;
@@ -18,7 +18,7 @@ use crate::runtime::supervisor::Tasks;
 /// ended without a result. It also sends it when the ledger no longer looks for the outcome: the ledger limits the
 /// time. If the call's project is not known, it sends it at once. Does nothing if `recovery` is not a result file.
 pub fn start(
-    link: &Link,
+    contact: &Contact,
     host: &Arc<dyn Host>,
     calls: &Arc<Calls>,
     tasks: &Tasks,
@@ -28,7 +28,7 @@ pub fn start(
     let Recovery::ResultFile { path, busy_files, quiet } = &recovery else { return };
     let (path, busy_files, quiet) = (path.clone(), *busy_files, *quiet);
     // This is the editor that the call was sent to, even if another project was found since.
-    let target = link.view.borrow().target.clone();
+    let target = contact.view.borrow().target.clone();
     let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {
         let _ = bridge.cast(bridge::Message::ProbeEnded(path));

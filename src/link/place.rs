@@ -15,7 +15,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Returns the project to which the place leads for as long as the link exists.
+    /// Returns the project to which the link leads for as long as the link exists.
     pub fn project(&self) -> Option<&Path> {
         match self {
             Self::Project(project) | Self::Port(Some(project)) => Some(project),

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use tokio::time::sleep;
 
 use super::calls::Calls;
+use super::contact::Contact;
 use super::place::Place;
-use super::state::Link;
 use super::tools::Tools;
 use crate::config::Config;
 use crate::core::calls::Wanted;
@@ -24,7 +24,7 @@ use crate::survey::Survey;
 pub struct Project {
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
-    link: Arc<Link>,
+    contact: Arc<Contact>,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
     place: Place,
@@ -40,16 +40,16 @@ impl Project {
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
-        link: Arc<Link>,
+        contact: Arc<Contact>,
         tools: Arc<Tools>,
         calls: Arc<Calls>,
         place: Place,
     ) -> Self {
         // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
         let wanted = if place.project().is_some() { Wanted::Asked } else { Wanted::default() };
-        link.view.publish(|seen| seen.wanted = wanted.clone());
+        contact.view.publish(|seen| seen.wanted = wanted.clone());
         calls.decide(|ledger, now| ledger.want(wanted, now).1);
-        Self { env, addresses, link, tools, calls, place, found: Mutex::default(), foretold: Mutex::default() }
+        Self { env, addresses, contact, tools, calls, place, found: Mutex::default(), foretold: Mutex::default() }
     }
 
     /// Returns the configuration that surveys for this link use.
@@ -60,7 +60,7 @@ impl Project {
         }
     }
 
-    /// Whether the project is named, by the configuration or by this link's own place.
+    /// Whether the project is named, by the configuration or by this link's place.
     fn is_named(&self) -> bool {
         self.place.project().is_some() || self.env.config.project.is_some()
     }
@@ -84,7 +84,7 @@ impl Project {
     pub fn surveyed(&self, survey: &Arc<Survey>) {
         // The rules come first: the rules of a project must be known before calls can be sent to its editor.
         let other_rules = self.tools.keep_rules(survey);
-        self.link.set_survey(Some(Arc::clone(survey)));
+        self.contact.set_survey(Some(Arc::clone(survey)));
         if other_rules {
             self.tools.rules_changed();
         }
@@ -132,12 +132,12 @@ impl Project {
 
     /// Applies a change of which project is wanted to the ledger, the bridge and the watchers of the link at once.
     fn want(&self, wanted: Wanted) {
-        self.link.view.publish(|seen| seen.wanted = wanted.clone());
+        self.contact.view.publish(|seen| seen.wanted = wanted.clone());
         let (news, settlements) = self.calls.ledger(|ledger, now| ledger.want(wanted, now));
         self.calls.settle(settlements);
         if news {
             self.addresses.bridge.cast(bridge::Message::ProjectMoved);
-            self.link.view.tell(Fact::ProjectMoved);
+            self.contact.view.tell(Fact::ProjectMoved);
         }
     }
 }

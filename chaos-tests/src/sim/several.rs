@@ -157,7 +157,7 @@ async fn gateway(
     several.end().await;
     for link in links.iter().filter(|link| matches!(link.place, holdfast::link::Place::Project(_))) {
         let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());
-        let permits = link.link.connection.available_permits();
+        let permits = link.contact.connection.available_permits();
         if (held, flying, permits) != (0, 0, 1) {
             recorder.record(Event::Panicked(format!(
                 "{:?} is left with {held} + {flying} calls, {permits} permits",

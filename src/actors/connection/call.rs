@@ -37,7 +37,7 @@ impl ConnectionTask {
             self.answer_here(id, own);
             return Ok(());
         }
-        let number = self.with.link.next_wire_number();
+        let number = self.with.contact.next_wire_number();
         let journal = self.exchange().met().and_then(|met| met.journal.clone());
         let sending = Sending {
             call: id,

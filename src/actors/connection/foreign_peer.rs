@@ -30,7 +30,7 @@ impl ConnectionTask {
 
     /// Stops showing a foreign peer for the port, because no program listens there any more.
     pub(super) fn nobody_is_there(&self) {
-        self.with.link.view.tell(Fact::NobodyAt(self.target.endpoint.port()));
+        self.with.contact.view.tell(Fact::NobodyAt(self.target.endpoint.port()));
     }
 
     /// Shows the peer and its process, if the peer does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never
@@ -62,6 +62,6 @@ impl ConnectionTask {
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
         let peer = ForeignPeer { port, what, owner, since: Instant::now(), ours };
-        self.with.link.view.tell(Fact::Foreign(peer));
+        self.with.contact.view.tell(Fact::Foreign(peer));
     }
 }

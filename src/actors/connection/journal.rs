@@ -14,7 +14,7 @@ impl ConnectionTask {
         if self.exchange().met().is_none_or(|met| met.journal.is_none()) {
             return Ok(());
         }
-        let number = self.with.link.next_wire_number();
+        let number = self.with.contact.next_wire_number();
         let (keys, settlements) = self.decide(|exchange, ledger, now| exchange.asks_outcomes(number, ledger, now));
         self.with.calls.settle(settlements);
         let Some(keys) = keys else { return Ok(()) };
@@ -130,7 +130,7 @@ impl ConnectionTask {
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
-            self.with.link.view.tell(Fact::Felt(heartbeat));
+            self.with.contact.view.tell(Fact::Felt(heartbeat));
         }
     }
 

@@ -23,7 +23,7 @@ impl ConnectionTask {
                 wire.send(self, number, request, None).await
             }
             Err(_) => {
-                self.with.link.list_is_over(self.epoch, true);
+                self.with.contact.list_is_over(self.epoch, true);
                 Ok(())
             }
         }

@@ -37,7 +37,7 @@ use crate::limits::{
     CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, PATIENT_DIAL_TOLD_EVERY,
     STALL_AFTER,
 };
-use crate::link::{Calls, Link, SharedExchange, Tools};
+use crate::link::{Calls, Contact, SharedExchange, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
@@ -72,7 +72,7 @@ pub struct Surroundings {
     pub addresses: Arc<Addresses>,
     /// The sessions on the link. While the only session's stdout is blocked, nothing is read.
     pub attached: Attached,
-    pub link: Arc<Link>,
+    pub contact: Arc<Contact>,
     pub tools: Arc<Tools>,
     /// The calls that are sent and answered on this connection.
     pub calls: Arc<Calls>,
@@ -81,7 +81,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Reads files of the project. `None` if that takes too long, or while an earlier read of the project's files hangs.
     async fn read_project<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let permit = Arc::clone(&self.link.identity_read).try_acquire_owned().ok()?;
+        let permit = Arc::clone(&self.contact.identity_read).try_acquire_owned().ok()?;
         let looked = crate::platform::host::run(&*self.env.host, move || {
             let _permit = permit;
             read()
@@ -127,7 +127,7 @@ pub fn open(
         client_name: with.attached.name_for_editor(with.env.config.client_name.as_deref()),
         editor_port: target.endpoint.port(),
         push_endpoint: None,
-        push_token: with.link.push_token.clone(),
+        push_token: with.contact.push_token.clone(),
     };
     let mut task = ConnectionTask {
         with,
@@ -200,7 +200,7 @@ impl std::ops::Drop for ConnectionTask {
 
 impl ConnectionTask {
     async fn run(&mut self) {
-        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.link.connection).acquire_owned()).await;
+        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.contact.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
         let (stream, identity) = match self.dial().await {
             Ok(found) => found,
@@ -209,7 +209,7 @@ impl ConnectionTask {
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
         }
-        self.hello.push_endpoint = self.with.link.push_port_soon().await.map(|port| format!("127.0.0.1:{port}"));
+        self.hello.push_endpoint = self.with.contact.push_port_soon().await.map(|port| format!("127.0.0.1:{port}"));
         self.with.calls.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(Event::Connected { target: self.nth, checked: identity == Identity::Checked });
         let drop = tokio::select! {

@@ -91,7 +91,7 @@ impl ConnectionTask {
                 self.tell_unasked(event).await;
             }
             Inbound::Event(EditorEvent::State(state)) => {
-                self.with.link.view.tell(Fact::Reported(state));
+                self.with.contact.view.tell(Fact::Reported(state));
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
             Inbound::Progress(progress) => self.with.calls.decide(|ledger, now| ledger.progressed(progress, now)),

@@ -119,7 +119,7 @@ impl ConnectionTask {
     }
 
     pub(super) fn encode(&self, call: Option<CallId>, order: &Order<'_>) -> Result<(u64, Encoded), EncodeError> {
-        let number = self.with.link.next_wire_number();
+        let number = self.with.contact.next_wire_number();
         self.encode_as(number, call, order).map(|message| (number, message))
     }
 

@@ -265,7 +265,7 @@ async fn storm(seed: u64) {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {
             matches!(link.place, holdfast::link::Place::Nowhere)
-                || link.link.view.borrow().availability == Availability::Open
+                || link.contact.view.borrow().availability == Availability::Open
         })
     })
     .await;
@@ -281,7 +281,7 @@ async fn storm(seed: u64) {
     Arc::into_inner(stage).unwrap().end().await;
     for link in links {
         assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "{:?} has calls left", link.place);
-        assert_eq!(link.link.connection.available_permits(), 1, "{:?} has a connection left", link.place);
+        assert_eq!(link.contact.connection.available_permits(), 1, "{:?} has a connection left", link.place);
         let surprises = link.calls.ledger(|ledger, _| ledger.surprises().clone());
         assert_eq!(surprises, holdfast::core::calls::Surprises::default(), "{:?}", link.place);
     }

@@ -118,7 +118,7 @@ impl Gateway {
     pub async fn ready(&self) {
         until("a live list", || {
             let link = self.parts.link();
-            link.link.view.borrow().availability == Availability::Open
+            link.contact.view.borrow().availability == Availability::Open
                 && link.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
         })
         .await;
