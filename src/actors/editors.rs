@@ -14,7 +14,7 @@ use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
 use crate::limits::PICTURE_CALLS_MAX;
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
 use crate::protocol::text::clean;
@@ -112,7 +112,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
     let mut editors = only(running);
     // An editor at a port that the user named has no name while its project is not known. No call needs to name it.
-    let at_port = seat.links.all().into_iter().filter(|link| *link.place() == Place::Port(None));
+    let at_port = seat.links.all().into_iter().filter(|link| *link.destination() == Destination::Port(None));
     let is_own = *route == Route::Port(None);
     editors.extend(at_port.filter(|_| is_own).map(|link| of_running(&link, None, true, true)));
     json!({"editors": editors, "closed": only(closed), "argument": EDITOR_ARGUMENT})
@@ -121,7 +121,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
 /// Returns the projects of each session that may use several editors. Such a session is on a link of its own.
 pub(super) fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
     let links = seat.links.all();
-    let nowhere = links.iter().filter(|link| *link.place() == Place::Nowhere);
+    let nowhere = links.iter().filter(|link| *link.destination() == Destination::Nowhere);
     let survey = |link: &Port| {
         let several = !link.published().catalogue.editors().is_empty();
         several.then(|| link.seen().ambiguous)

@@ -17,7 +17,7 @@ use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
 use crate::fsm::cause::Cause;
 use crate::limits::SURVEY_MAX;
-use crate::link::{Link, Place};
+use crate::link::{Destination, Link};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
@@ -165,14 +165,14 @@ impl Documented for Parts {
     }
 
     async fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {
-        if self.link().place == Place::Nowhere {
+        if self.link().destination == Destination::Nowhere {
             self.client.actor.cast(session::Message::EditorWanted);
-            let found = self.until(|link| link.place != Place::Nowhere);
+            let found = self.until(|link| link.destination != Destination::Nowhere);
             let _ = timeout(SURVEY_MAX, found).await;
         }
         let link = self.link();
         let guest = link.calls.take_from_guest(tool, arguments, patience)?;
-        if link.place == Place::Nowhere {
+        if link.destination == Destination::Nowhere {
             let cause = link.contact.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
             link.calls.decide(|ledger, now| ledger.refuse(guest.id, cause, now));
         }

@@ -26,7 +26,7 @@ impl Link {
 
     /// Returns the project that this link leads to, if there is one.
     pub fn leads_to(&self) -> Option<&Path> {
-        self.place.project()
+        self.destination.project()
     }
 
     /// Whether this link leads to a project whose editor is connected, or is expected to be.

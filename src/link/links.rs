@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
+use super::destination::Destination;
 use super::hub::HubPort;
 use super::parts::Link;
-use super::place::Place;
 use super::standing::Standings;
 use crate::client::{Client, Sessions};
 use crate::core::call_records::{self, Origin};
@@ -50,7 +50,7 @@ pub struct Links {
 impl Links {
     /// Creates the links at the start: only the link of the session over stdin and stdout that leads to no editor.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let first = Link::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Nowhere, None);
+        let first = Link::new(Arc::clone(&env), &sessions, LinkId::FIRST, Destination::Nowhere, None);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self {
             env,
@@ -107,21 +107,21 @@ impl Links {
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
-    /// Returns the link that leads to this place. Opens it if there is none.
+    /// Returns the link that leads to this destination. Opens it if there is none.
     ///
     /// # Errors
     /// `LINKS_MAX` links to editors are open.
-    pub fn to(&self, place: Place) -> Result<Arc<Link>, TooManyLinks> {
+    pub fn to(&self, destination: Destination) -> Result<Arc<Link>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = open.values().find(|link| link.place == place) {
+        if let Some(link) = open.values().find(|link| link.destination == destination) {
             // This is done with each call, so it must not wake those who wait.
             link.left.send_if_modified(std::mem::take);
             return Ok(Arc::clone(link));
         }
-        if open.values().filter(|link| link.place != Place::Nowhere).count() >= LINKS_MAX {
+        if open.values().filter(|link| link.destination != Destination::Nowhere).count() >= LINKS_MAX {
             return Err(TooManyLinks);
         }
-        let link = self.add(&mut open, place);
+        let link = self.add(&mut open, destination);
         drop(open);
         self.opened.send_replace(());
         Ok(link)
@@ -132,21 +132,21 @@ impl Links {
     /// # Errors
     /// `LINKS_MAX` links to editors are open.
     pub fn to_project(&self, project: &Path) -> Result<Arc<Link>, TooManyLinks> {
-        self.to(Place::Project(project.to_path_buf()))
+        self.to(Destination::Project(project.to_path_buf()))
     }
 
     /// Opens a link that leads to no editor, for a new session.
     pub fn nowhere(&self) -> Arc<Link> {
-        self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
+        self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Destination::Nowhere)
     }
 
-    fn add(&self, open: &mut BTreeMap<LinkId, Arc<Link>>, place: Place) -> Arc<Link> {
+    fn add(&self, open: &mut BTreeMap<LinkId, Arc<Link>>, destination: Destination) -> Arc<Link> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let is_used = |link: &Arc<Link>| link.place != Place::Nowhere && !*link.left.borrow();
+        let is_used = |link: &Arc<Link>| link.destination != Destination::Nowhere && !*link.left.borrow();
         let is_only = self.is_for_one() && !open.values().any(is_used);
-        let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, place.project()) };
-        let hub = self.hub().filter(|_| place != Place::Nowhere).cloned();
-        let link = Link::new(env, &self.sessions, id, place, hub);
+        let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, destination.project()) };
+        let hub = self.hub().filter(|_| destination != Destination::Nowhere).cloned();
+        let link = Link::new(env, &self.sessions, id, destination, hub);
         open.insert(id, Arc::clone(&link));
         link
     }

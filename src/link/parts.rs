@@ -6,9 +6,9 @@ use tokio::sync::watch;
 
 use super::calls::Calls;
 use super::contact::Contact;
+use super::destination::Destination;
 use super::hub::HubPort;
 use super::ledger::SharedLedger;
-use super::place::Place;
 use super::project::Project;
 use super::remote::Remote;
 use super::tools::Tools;
@@ -25,7 +25,7 @@ use crate::runtime::messages::{Addresses, session};
 pub struct Link {
     pub id: LinkId,
     /// Where the link leads.
-    pub place: Place,
+    pub destination: Destination,
     pub env: Arc<Environment>,
     pub addresses: Arc<Addresses>,
     pub attached: Attached,
@@ -48,7 +48,7 @@ impl Link {
         env: Arc<Environment>,
         sessions: &Arc<Sessions>,
         id: LinkId,
-        place: Place,
+        destination: Destination,
         hub: Option<Arc<HubPort>>,
     ) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
@@ -71,11 +71,11 @@ impl Link {
             Arc::clone(&contact),
             Arc::clone(&tools),
             Arc::clone(&calls),
-            place.clone(),
+            destination.clone(),
         ));
         Arc::new(Self {
             id,
-            place,
+            destination,
             env,
             addresses,
             attached,

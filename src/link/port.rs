@@ -11,10 +11,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::calls::TakenIn;
+use super::destination::Destination;
 use super::hub::{Embedded, HubPort};
 use super::links::{Links, TooManyLinks};
 use super::parts::Link;
-use super::place::Place;
 use super::records::Resumed;
 use super::standing::{CallsNow, LinkStatus, Standing, Standings, some_calls};
 use super::tools::{Published, Visible};
@@ -71,8 +71,8 @@ impl Port {
         self.0.id
     }
 
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn destination(&self) -> &Destination {
+        &self.0.destination
     }
 
     /// The project that the link leads to, if it leads to one.
@@ -203,7 +203,7 @@ impl Port {
         let (calls, number) = (&self.0.calls, call.id);
         let taken = calls.take_from_client(call, may_have_run, hold, refused, id);
         match (taken, turned_down) {
-            (TakenIn::Yes, _) if self.0.place != Place::Nowhere => calls.tell_of_held(),
+            (TakenIn::Yes, _) if self.0.destination != Destination::Nowhere => calls.tell_of_held(),
             (TakenIn::Yes, Some((cause, grounds))) => {
                 calls.decide(|ledger, now| ledger.turn_down(number, cause, grounds, now));
             }
@@ -420,12 +420,12 @@ impl Ports {
         Port(self.0.nowhere_of(client))
     }
 
-    /// The link that leads to this place. Opens it if there is none.
+    /// The link that leads to this destination. Opens it if there is none.
     ///
     /// # Errors
     /// As many links are open as may be.
-    pub fn to(&self, place: Place) -> Result<Port, TooManyLinks> {
-        self.0.to(place).map(Port)
+    pub fn to(&self, destination: Destination) -> Result<Port, TooManyLinks> {
+        self.0.to(destination).map(Port)
     }
 
     /// The link to this project's editor. Opens it if there is none.

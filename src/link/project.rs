@@ -1,4 +1,4 @@
-//! Decides which project is wanted, from the link's place and the last survey, and tells all parts of the link at once.
+//! Decides which project is wanted, from the link's destination and the last survey, and tells all parts of the link at once.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::calls::Calls;
 use super::contact::Contact;
-use super::place::Place;
+use super::destination::Destination;
 use super::tools::Tools;
 use crate::config::Config;
 use crate::core::calls::Wanted;
@@ -27,7 +27,7 @@ pub struct Project {
     contact: Arc<Contact>,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
-    place: Place,
+    destination: Destination,
     /// The project of the last survey that was certain: it found a project, or nothing kept it from finding one. `None`
     /// before the first.
     found: Mutex<Option<Option<PathBuf>>>,
@@ -43,26 +43,26 @@ impl Project {
         contact: Arc<Contact>,
         tools: Arc<Tools>,
         calls: Arc<Calls>,
-        place: Place,
+        destination: Destination,
     ) -> Self {
         // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
-        let wanted = if place.project().is_some() { Wanted::Asked } else { Wanted::default() };
+        let wanted = if destination.project().is_some() { Wanted::Asked } else { Wanted::default() };
         contact.view.publish(|seen| seen.wanted = wanted.clone());
         calls.decide(|ledger, now| ledger.want(wanted, now).1);
-        Self { env, addresses, contact, tools, calls, place, found: Mutex::default(), foretold: Mutex::default() }
+        Self { env, addresses, contact, tools, calls, destination, found: Mutex::default(), foretold: Mutex::default() }
     }
 
     /// Returns the configuration that surveys for this link use.
     pub fn config(&self) -> Cow<'_, Config> {
-        match self.place.project() {
+        match self.destination.project() {
             None => Cow::Borrowed(&self.env.config),
             Some(to) => Cow::Owned(Config { project: Some(to.to_path_buf()), ..Config::clone(&self.env.config) }),
         }
     }
 
-    /// Whether the project is named, by the configuration or by this link's place.
+    /// Whether the project is named, by the configuration or by this link's destination.
     fn is_named(&self) -> bool {
-        self.place.project().is_some() || self.env.config.project.is_some()
+        self.destination.project().is_some() || self.env.config.project.is_some()
     }
 
     /// Gives the link its first survey. A session has just made that survey, and it led to this link.

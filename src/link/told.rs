@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::destination::Destination;
 use super::editors::editors_changed;
 use super::hub::HubPort;
 use super::links::Links;
 use super::parts::Link;
-use super::place::Place;
 use super::port::Port;
 use super::remote::Remote;
 use super::standing::{Standing, Standings};
@@ -263,7 +263,7 @@ impl Links {
     /// session does not mean are left by the router.
     pub fn come_here(&self) {
         for link in self.all() {
-            if link.place != Place::Nowhere {
+            if link.destination != Destination::Nowhere {
                 link.comes_here();
             }
         }

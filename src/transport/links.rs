@@ -12,7 +12,7 @@ use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::fsm::cause::Loss;
 use crate::limits::FLUSH_MAX;
-use crate::link::{Link, Place};
+use crate::link::{Destination, Link};
 use crate::protocol::ids::LinkId;
 
 /// Starts a tree for each link to an editor that is opened. At the end, stops all trees.
@@ -23,7 +23,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
         openings.mark_unchanged();
         tended.retain(|_, (_, tending)| !tending.is_finished());
         for link in parts.links.all() {
-            if link.place != Place::Nowhere && !tended.contains_key(&link.id) {
+            if link.destination != Destination::Nowhere && !tended.contains_key(&link.id) {
                 let (stop, stopping) = watch::channel(false);
                 let id = link.id;
                 let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);

@@ -149,19 +149,19 @@ async fn gateway(
     }
     let links = parts.links.all();
     for link in &links {
-        let to = |number: &u8| matches!(&link.place, holdfast::link::Place::Project(to) if *to == project_of(*number));
+        let to = |number: &u8| matches!(&link.destination, holdfast::link::Destination::Project(to) if *to == project_of(*number));
         if let Some(number) = (0..plan.editors).find(to) {
             recorder.of(Part::Editor(number)).record(Event::Numbered(link.id.0));
         }
     }
     several.end().await;
-    for link in links.iter().filter(|link| matches!(link.place, holdfast::link::Place::Project(_))) {
+    for link in links.iter().filter(|link| matches!(link.destination, holdfast::link::Destination::Project(_))) {
         let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());
         let permits = link.contact.connection.available_permits();
         if (held, flying, permits) != (0, 0, 1) {
             recorder.record(Event::Panicked(format!(
                 "{:?} is left with {held} + {flying} calls, {permits} permits",
-                link.place
+                link.destination
             )));
         }
     }

@@ -22,7 +22,7 @@ use crate::fsm::registry::Source;
 use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::limits::hub::HUB_QUESTION_MAX;
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::editor_argument::is_taken;
 use crate::protocol::mcp::{
@@ -214,7 +214,7 @@ impl SessionActor {
         let Some(taken) = take_editor(&new.call.arguments) else { return Ok(said) };
         let is_its_own = match bound {
             Some((entry, _)) => is_taken(&entry.tool.input_schema),
-            None if *here.place() == Place::Nowhere => {
+            None if *here.destination() == Destination::Nowhere => {
                 let in_scope = |link: &&Port| link.leads_to().is_some_and(|to| heading.scope.holds(to));
                 self.seat.links.all().iter().filter(in_scope).any(|link| has_own_argument(link, &new.call.name))
             }

@@ -264,7 +264,7 @@ async fn storm(seed: u64) {
     until("the links stand", || {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {
-            matches!(link.place, holdfast::link::Place::Nowhere)
+            matches!(link.destination, holdfast::link::Destination::Nowhere)
                 || link.contact.view.borrow().availability == Availability::Open
         })
     })
@@ -280,10 +280,10 @@ async fn storm(seed: u64) {
     let links = stage.parts.links.all();
     Arc::into_inner(stage).unwrap().end().await;
     for link in links {
-        assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "{:?} has calls left", link.place);
-        assert_eq!(link.contact.connection.available_permits(), 1, "{:?} has a connection left", link.place);
+        assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "{:?} has calls left", link.destination);
+        assert_eq!(link.contact.connection.available_permits(), 1, "{:?} has a connection left", link.destination);
         let surprises = link.calls.ledger(|ledger, _| ledger.surprises().clone());
-        assert_eq!(surprises, holdfast::core::calls::Surprises::default(), "{:?}", link.place);
+        assert_eq!(surprises, holdfast::core::calls::Surprises::default(), "{:?}", link.destination);
     }
 }
 

@@ -64,7 +64,7 @@ impl Scene {
         }
         for link in self.stage.parts.links.all() {
             let (open, surprises) = link.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
-            assert_eq!((open, surprises), ((0, 0), Surprises::default()), "{:?}", link.place);
+            assert_eq!((open, surprises), ((0, 0), Surprises::default()), "{:?}", link.destination);
         }
         self.stage.end().await;
     }

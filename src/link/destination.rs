@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Destination {
     /// To the editor of this project, as long as the link exists.
     Project(PathBuf),
     /// To the editor at the port that the user named, with the project that it is meant to have open, if that is known.
@@ -14,7 +14,7 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
+impl Destination {
     /// Returns the project to which the link leads for as long as the link exists.
     pub fn project(&self) -> Option<&Path> {
         match self {
