@@ -43,7 +43,7 @@ pub struct Several<S> {
 }
 
 #[derive(Debug)]
-pub struct Session {
+pub struct OpenSession {
     pub client: Arc<Client>,
     /// `None` until the session has ended; then why it ended.
     pub ended: watch::Receiver<Option<ShutdownReason>>,
@@ -80,7 +80,7 @@ impl<S: Spawn> Several<S> {
         arrival: impl Into<Arrival>,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
-    ) -> Result<Session, TooManySessions> {
+    ) -> Result<OpenSession, TooManySessions> {
         let arrival = arrival.into();
         // The session of another process has its own link in that process, for the time while no editor is found.
         let own = (!arrival.speaks_port).then(|| self.parts.links.nowhere().id);
@@ -104,7 +104,7 @@ impl<S: Spawn> Several<S> {
         sessions.retain(|session| !session.is_finished());
         sessions.push(session);
         drop(sessions);
-        Ok(Session { client, ended })
+        Ok(OpenSession { client, ended })
     }
 
     /// Waits until a task outside of the supervision trees has panicked, which is our bug.

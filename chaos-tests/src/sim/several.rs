@@ -11,7 +11,7 @@ use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::hub::SessionRules;
-use holdfast::transport::several::{Session, Several};
+use holdfast::transport::several::{OpenSession, Several};
 use holdfast_testkit::checker::PIPE;
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::watch;
@@ -174,7 +174,7 @@ async fn gateway(
     }
 }
 
-async fn ended(mut session: Session, recorder: &Recorder) {
+async fn ended(mut session: OpenSession, recorder: &Recorder) {
     let why = session.ended.wait_for(Option::is_some).await.ok().and_then(|why| *why);
     recorder.record(Event::Ended(why.unwrap_or(ShutdownReason::Exhausted).into()));
 }

@@ -19,7 +19,7 @@ use holdfast::fsm::cause::Availability;
 use holdfast::link::Link;
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast::protocol::hub::SessionRules;
-use holdfast::transport::several::{Session, Several};
+use holdfast::transport::several::{OpenSession, Several};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ struct Stage {
 /// A client of the gateway.
 struct Caller {
     client: Client,
-    session: Session,
+    session: OpenSession,
 }
 
 impl Stage {
