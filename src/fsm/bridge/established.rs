@@ -1,4 +1,4 @@
-//! An established connection, which is greeted: whether it works, and how it ends. Its exchange knows what is sent on it and what is owed.
+//! An established connection: whether it works, and how it ends. Its exchange knows what is sent on it and what is owed.
 
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
