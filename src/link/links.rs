@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
-use super::destination::Destination;
 use super::hub::HubPort;
 use super::parts::Link;
+use super::project::Destination;
 use super::standing::Standings;
 use crate::client::{Client, Sessions};
 use crate::core::call_records::{self, Origin};

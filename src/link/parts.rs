@@ -6,10 +6,9 @@ use tokio::sync::watch;
 
 use super::calls::Calls;
 use super::contact::Contact;
-use super::destination::Destination;
 use super::hub::HubPort;
 use super::ledger::SharedLedger;
-use super::project::Project;
+use super::project::{Destination, Project};
 use super::remote::Remote;
 use super::tools::Tools;
 use crate::client::{Attached, Sessions};

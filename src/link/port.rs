@@ -11,10 +11,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::calls::TakenIn;
-use super::destination::Destination;
 use super::hub::{Embedded, HubPort};
 use super::links::{Links, TooManyLinks};
 use super::parts::Link;
+use super::project::Destination;
 use super::records::Resumed;
 use super::standing::{CallsNow, LinkStatus, Standing, Standings, some_calls};
 use super::tools::{Published, Visible};

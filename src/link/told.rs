@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::destination::Destination;
 use super::editors::editors_changed;
 use super::hub::HubPort;
 use super::links::Links;
 use super::parts::Link;
 use super::port::Port;
+use super::project::Destination;
 use super::remote::Remote;
 use super::standing::{Standing, Standings};
 use crate::config::file::ProjectRules;

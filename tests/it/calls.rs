@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::support::{PATIENT, SLACK, UNKNOWN, connected, editor, plain, took, unity, until};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::limits;
 use holdfast_fake_unity::PACKAGES;
 use serde_json::{Value, json};

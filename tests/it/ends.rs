@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::{Setup, ask_every_log, editor, gateway, plain, quiet_sabotage, unity, until, within};
 use holdfast::actors::parts::Parts;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::push;
 use holdfast::transport::run::{self, Pumps};

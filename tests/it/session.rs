@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::support::{Gateway, PORT, SLACK, Setup, UNKNOWN, connected, editor, gateway, plain, took, unity, until};
 use holdfast::config::Config;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::limits;
 use holdfast::protocol::policy::Toolset;

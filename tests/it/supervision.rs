@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::sabotage::{Fault, Hook, Sabotage};
 use crate::support::{Gateway, Setup, editor, gateway, plain, unity, until, within};
 use holdfast::actors::parts::Parts;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::{bridge, discovery, push, registry, session};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::hub::SessionRules;
 use holdfast::transport::several::{OpenSession, Several};

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ConnectionTask;
-use super::frames::Outgoing;
 use super::writing::Wire;
+use super::{ConnectionTask, Outgoing};
 use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
 use crate::core::user_text;

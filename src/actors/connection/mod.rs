@@ -9,7 +9,6 @@
 mod call;
 mod carrier;
 mod foreign_peer;
-mod frames;
 mod greeting;
 mod journal;
 mod list;
@@ -25,22 +24,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use ractor::ActorRef;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::client::Attached;
-use crate::core::calls::Ledger;
-use crate::core::exchange::{Exchange, Settled};
+use crate::core::calls::{Ledger, Terms};
+use crate::core::exchange::{After, Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
     CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, PATIENT_DIAL_TOLD_EVERY,
     STALL_AFTER,
 };
-use crate::link::{Calls, Contact, SharedExchange, Tools};
+use crate::link::{Calls, Contact, Recording, SharedExchange, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
-use crate::protocol::ids::Epoch;
+use crate::protocol::ids::{CallId, Epoch};
 use crate::runtime::arrivals::Awaited;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
@@ -400,4 +400,35 @@ impl ConnectionTask {
     fn decide<T>(&self, operation: impl FnOnce(&mut Exchange, &mut Ledger, Instant) -> T) -> T {
         self.with.calls.ledger(|ledger, now| operation(&mut self.exchange(), ledger, now))
     }
+}
+
+/// What is needed to claim an encoded call. The claim is the last step before the call's first byte is written.
+struct Outgoing {
+    call: CallId,
+    /// What is recorded of the call before it is claimed; `None` if no record is kept.
+    record: Option<Recording>,
+    terms: Terms,
+    after: After,
+}
+
+/// How much of a message was written before writing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Torn {
+    /// It is certain that no byte was written.
+    NoByte,
+    /// Part of the message may have been written.
+    Part,
+}
+
+/// Writes a whole message.
+async fn write_whole(socket: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> Result<(), Torn> {
+    let mut rest = frame;
+    while !rest.is_empty() {
+        match socket.write(rest).await {
+            Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+            Ok(_) | Err(_) if rest.len() == frame.len() => return Err(Torn::NoByte),
+            Ok(_) | Err(_) => return Err(Torn::Part),
+        }
+    }
+    socket.flush().await.map_err(|_| Torn::Part)
 }

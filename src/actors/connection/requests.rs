@@ -18,8 +18,7 @@ use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
-use super::ConnectionTask;
-use super::frames::{Outgoing, Torn, write_whole};
+use super::{ConnectionTask, Outgoing, Torn, write_whole};
 use crate::fsm::bridge::{ConnectFailure, Disconnect};
 use crate::fsm::cause::Cause;
 use crate::limits::{CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};

@@ -3,9 +3,8 @@
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
-use super::ConnectionTask;
-use super::frames::{Outgoing, Torn, write_whole};
 use super::requests::Requests;
+use super::{ConnectionTask, Outgoing, Torn, write_whole};
 use crate::core::exchange::{Errand, Exchange, Next};
 use crate::fsm::bridge::Disconnect;
 use crate::net::BoxStream;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use super::editor_argument::with_editor;
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::tools::{Catalogue, Entry, schema_for};

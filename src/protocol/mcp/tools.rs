@@ -16,8 +16,7 @@ use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::pattern::ToolFacts;
 
 use super::caching::with_hints;
-use super::client_profile::{Audience, ClientProfile};
-use super::clients::ClientTraits;
+use super::clients::{Audience, ClientProfile, ClientTraits};
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::handshake::ProtocolVersion;
 use super::params::invalid;

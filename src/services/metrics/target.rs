@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::shown::Shown;
+use super::pages::Shown;
 use crate::limits::METRICS_RECORD_RETRY;
 use crate::platform::host::Host;
 use crate::protocol::text::clean;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Events;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::fsm::restart::EndReason;
 use crate::fsm::{Machine, Reaction, event_name};
 use crate::limits::FLIGHT_LINE_STEPS;

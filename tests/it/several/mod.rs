@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
+use holdfast::core::ShutdownReason;
 use holdfast::core::link::RESTING;
-use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fsm::cause::Availability;
 use holdfast::link::Link;
 use holdfast::platform::host::{Liveness, Owner};

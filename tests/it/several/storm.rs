@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::cause::Availability;
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use holdfast_testkit::checker::{self, SLACK};

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::cause::Availability;
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
