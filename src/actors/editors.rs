@@ -21,7 +21,7 @@ use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::storage::catalogue_file::{self, Head};
-use crate::telemetry::view::{Call, Editor, Status};
+use crate::telemetry::view::{Call, Editor, Queue, Status};
 
 /// Answers `holdfast_editors`. `not_listed`: the tools that do not fit into the client's limit.
 pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
@@ -175,7 +175,8 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
-    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
+    let (told, queues): (Vec<Editor>, Vec<Queue>) = open.iter().map(|(_, link)| seat.tools_on(link).editor()).unzip();
+    let of_all = told.into_iter().max_by_key(|editor| editor.tone);
     // Tools that the rules of a project hide never come into the union, so the link of the union cannot tell of them.
     // What the link to no project hides is told without an editor's name.
     let nowhere = seat.links.nowhere_of(&seat.client);
@@ -183,6 +184,7 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
     let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();
     let mut status = own.status();
     status.tools.hidden = of_hidden(&visible);
+    status.queue = queues.into_iter().fold(status.queue, Queue::and);
     // The link without a project has no editor. While editors are open, its words about an editor are untrue.
     if let Some(Editor { tone, ready, state, why, .. }) = of_all {
         status.editor = Editor { tone, ready, state, why, ..status.editor };

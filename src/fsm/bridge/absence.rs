@@ -273,9 +273,8 @@ impl Absence {
             (Sign::Dead, _) => match self.past {
                 Past::Connected { cut_off: true, .. } if evidence.announces == Some(true) => Some(Cause::Crashed),
                 Past::Connected { .. } => Some(Cause::ProcessGone),
-                // An editor that was seen at work has ended before the first connection.
-                Past::NeverConnected => matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting)
-                    .then_some(Cause::NotRunning),
+                // An editor that was seen alive has ended before the first connection.
+                Past::NeverConnected => self.says_it_lives().then_some(Cause::NotRunning),
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
@@ -284,6 +283,10 @@ impl Absence {
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) => Some(Cause::Starting),
             (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
             (Sign::Alive, None) => Some(self.cause_of_a_living_editor(evidence.announces)),
+            // It was seen alive, and nothing shows that any more: the next dial decides.
+            (Sign::Unknown, None) if self.past == Past::NeverConnected && self.cause == Cause::BridgeDown => {
+                Some(Cause::Connecting)
+            }
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
@@ -316,6 +319,11 @@ impl Absence {
             }
             _ => Cause::BridgeDown,
         }
+    }
+
+    /// Whether the cause says that the editor's process lives.
+    fn says_it_lives(self) -> bool {
+        matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting | Cause::BridgeDown | Cause::Stalled)
     }
 
     /// Whether the cause says nothing about the editor itself, but only what was found at the ports. If so, the next dial

@@ -213,7 +213,9 @@ impl At<'_> {
         tell("unity", false, Tone::Plain, self.process());
         let up = age(self.grown(gateway.up_ms));
         tell("client", false, Tone::Plain, Some(format!("{}, up {up}", clean(or(&gateway.client, "no name")))));
-        tell("project", false, Tone::Plain, Some(clean(status.project.as_deref().unwrap_or("not known"))));
+        let several = status.editors.as_ref().filter(|names| !names.is_empty()).map(|names| names.join(", "));
+        let project = status.project.clone().or(several);
+        tell("project", false, Tone::Plain, Some(clean(project.as_deref().unwrap_or("not known"))));
         tell("package", true, Tone::Plain, self.package());
         tell("queue", false, Tone::Plain, Some(self.queue()));
         let listed = match tools.count {
