@@ -206,7 +206,10 @@ async fn a_call_that_waits_for_one_editor_waits_for_that_one_and_the_other_goes_
     scene.caller.client.ping().await;
     assert!(scene.caller.client.answered(&waits).is_none());
     let queue = scene.caller.told("holdfast_status").await["queue"].clone();
-    assert_eq!((&queue["held"], &queue["running"], &queue["busy_with"]["tool"]), (&1.into(), &1.into(), &"hold".into()));
+    assert_eq!(
+        (&queue["held"], &queue["running"], &queue["busy_with"]["tool"]),
+        (&1.into(), &1.into(), &"hold".into())
+    );
     scene.editors[0].release();
     assert!(!scene.caller.client.text(&id).await.1);
     assert!(!scene.caller.client.text(&waits).await.1);
