@@ -14,7 +14,7 @@ use crate::config::file::PROJECT_FILE;
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::discovery::{Discovery, Effect, Event, Timer};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::runtime::messages::discovery::Message;
 use crate::runtime::messages::{bridge, registry};
 use crate::runtime::supervisor::Tasks;
@@ -25,7 +25,7 @@ use crate::survey::{self, Survey};
 const HANGS: &str = "survey";
 
 pub struct DiscoveryActor {
-    pub of: Arc<LinkParts>,
+    pub of: Arc<Link>,
     pub tasks: Tasks,
 }
 

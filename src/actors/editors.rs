@@ -14,14 +14,14 @@ use crate::core::router::Route;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
 use crate::limits::PICTURE_CALLS_MAX;
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{EDITOR_ARGUMENT, ToolResult};
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::storage::catalogue_file::{self, Head};
-use crate::telemetry::view::{Call, Editor, Status};
+use crate::telemetry::view::{Call, Editor, Queue, Status};
 
 /// Answers `holdfast_editors`. `not_listed`: the tools that do not fit into the client's limit.
 pub fn list(seat: &Seat, tasks: &Tasks, asked: Asked, route: Route, scope: Scope, not_listed: Vec<String>) {
@@ -112,7 +112,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
     let only = |told: Vec<(&String, Value)>| told.into_iter().map(|(_, told)| told).collect::<Vec<_>>();
     let mut editors = only(running);
     // An editor at a port that the user named has no name while its project is not known. No call needs to name it.
-    let at_port = seat.links.all().into_iter().filter(|link| *link.place() == Place::Port(None));
+    let at_port = seat.links.all().into_iter().filter(|link| *link.destination() == Destination::Port(None));
     let is_own = *route == Route::Port(None);
     editors.extend(at_port.filter(|_| is_own).map(|link| of_running(&link, None, true, true)));
     json!({"editors": editors, "closed": only(closed), "argument": EDITOR_ARGUMENT})
@@ -121,7 +121,7 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
 /// Returns the projects of each session that may use several editors. Such a session is on a link of its own.
 pub(super) fn choices(seat: &Seat) -> Vec<Vec<PathBuf>> {
     let links = seat.links.all();
-    let nowhere = links.iter().filter(|link| *link.place() == Place::Nowhere);
+    let nowhere = links.iter().filter(|link| *link.destination() == Destination::Nowhere);
     let survey = |link: &Port| {
         let several = !link.published().catalogue.editors().is_empty();
         several.then(|| link.seen().ambiguous)
@@ -175,14 +175,16 @@ pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
-    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
+    let (told, queues): (Vec<Editor>, Vec<Queue>) = open.iter().map(|(_, link)| seat.tools_on(link).editor()).unzip();
+    let of_all = told.into_iter().max_by_key(|editor| editor.tone);
     // Tools that the rules of a project hide never come into the union, so the link of the union cannot tell of them.
-    // Tools that this link hides itself belong to no single editor.
+    // What the link to no project hides is told without an editor's name.
     let nowhere = seat.links.nowhere_of(&seat.client);
     let of_each = open.into_iter().map(|(name, link)| (Some(name), link.visible(seat.client.id)));
     let visible: Vec<_> = of_each.chain([(None, nowhere.visible(seat.client.id))]).collect();
     let mut status = own.status();
     status.tools.hidden = of_hidden(&visible);
+    status.queue = queues.into_iter().fold(status.queue, Queue::and);
     // The link without a project has no editor. While editors are open, its words about an editor are untrue.
     if let Some(Editor { tone, ready, state, why, .. }) = of_all {
         status.editor = Editor { tone, ready, state, why, ..status.editor };

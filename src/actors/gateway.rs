@@ -38,7 +38,7 @@ use crate::fsm::bridge::Event;
 use crate::fsm::cause::Loss;
 use crate::fsm::restart::{EndReason, Restarts};
 use crate::limits::{JOIN_TIMEOUT, REBUILD_DELAYS, REBUILD_WINDOW};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
@@ -135,7 +135,7 @@ fn child<A: Actor<Arguments = ()>>(
 }
 
 /// The link's children, in start order.
-fn of_link(link: &Arc<LinkParts>, spawn: &impl Spawn) -> [ChildSpec; 4] {
+fn of_link(link: &Arc<Link>, spawn: &impl Spawn) -> [ChildSpec; 4] {
     let (with, to) = ((spawn, &*link.env), &link.addresses);
     let [registry, discovery, bridge, push, settled] = [(); 5].map(|()| Arc::clone(link));
     // This runs before a successor may dial. Claimed calls may have run, and the others are held again.
@@ -205,11 +205,11 @@ pub struct Tree<S> {
     unit: Arc<Unit>,
     restarts: Restarts,
     /// The link. `None` for another tree.
-    link: Option<Arc<LinkParts>>,
+    link: Option<Arc<Link>>,
 }
 
 impl<S: Spawn> Tree<S> {
-    pub fn of_link(link: Arc<LinkParts>, spawn: S) -> Self {
+    pub fn of_link(link: Arc<Link>, spawn: S) -> Self {
         let unit = Arc::new(Unit::new(Arc::clone(&link.env), of_link(&link, &spawn)));
         let env = Arc::clone(&link.env);
         Self { env, spawn, name: "link", unit, restarts: Restarts::of_link(), link: Some(link) }

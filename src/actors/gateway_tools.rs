@@ -88,11 +88,12 @@ impl GatewayTools {
         self.client.own(&self.env, asked, result, (call, project));
     }
 
-    /// Returns the answer of `holdfast_status`, which is also part of the run record.
+    /// Returns the answer of `holdfast_status`, which also stands in the run record: the file that `holdfast status` reads.
     pub(super) fn status(&self) -> Status {
         let told = self.link.status();
         let still = still(&told);
-        let LinkStatus { picture: link, survey, package, source, held, running, busy_with, busy_for } = told;
+        let queue = of_queue(&told);
+        let LinkStatus { picture: link, survey, package, source, held, .. } = told;
         let survey = survey.as_deref();
         let visible = self.link.visible(self.client.id);
         // What the session of another process lists, that process knows.
@@ -118,16 +119,7 @@ impl GatewayTools {
             },
             policy: self.link.policy_lines(self.client.id),
             audit: self.client.config.audit.as_ref().map(|path| path.display().to_string()),
-            queue: view::Queue {
-                held,
-                running,
-                busy_with: busy_with.map(|(call, tool, ran)| view::Busy {
-                    call_id: call.to_string(),
-                    tool: tool.to_string(),
-                    for_ms: millis(ran),
-                }),
-                busy_for,
-            },
+            queue,
             hub: self.hub(),
             gateway: view::About {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -142,9 +134,10 @@ impl GatewayTools {
         }
     }
 
-    pub(super) fn editor(&self) -> view::Editor {
+    /// Returns what is told of the editor and of the calls to it.
+    pub(super) fn editor(&self) -> (view::Editor, view::Queue) {
         let told = self.link.status();
-        of_editor(&told.picture, told.survey.as_deref(), still(&told).as_ref())
+        (of_editor(&told.picture, told.survey.as_deref(), still(&told).as_ref()), of_queue(&told))
     }
 
     /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.
@@ -322,6 +315,15 @@ impl GatewayTools {
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
+}
+
+fn of_queue(told: &LinkStatus) -> view::Queue {
+    let busy_with = told.busy_with.as_ref().map(|(call, tool, ran)| view::Busy {
+        call_id: call.to_string(),
+        tool: tool.to_string(),
+        for_ms: millis(*ran),
+    });
+    view::Queue { held: told.held, running: told.running, busy_with, busy_for: told.busy_for.clone() }
 }
 
 /// Returns what makes no progress in a connected editor: its main thread, its heartbeat or a call. `None` if all of them go on, or if no

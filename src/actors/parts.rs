@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::seat::Seat;
 use crate::client::{Client, Sessions};
 use crate::config::Config;
-use crate::link::{LinkParts, Links, Ports};
+use crate::link::{Link, Links, Ports};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::ids::SessionId;
@@ -46,7 +46,7 @@ impl Parts {
     }
 
     /// Returns the link that the client over stdin and stdout is on now.
-    pub fn link(&self) -> Arc<LinkParts> {
+    pub fn link(&self) -> Arc<Link> {
         self.links.of(&self.client)
     }
 }

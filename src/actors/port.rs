@@ -24,7 +24,7 @@ use crate::core::requests::{Asked, Hold};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::limits::{SURVEY_MAX, SURVEYS_HANGING_MAX};
-use crate::link::{Place, Port, Standings};
+use crate::link::{Destination, Port, Standings};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::Requester;
@@ -261,7 +261,7 @@ async fn tell_links(seat: Seat, tasks: Tasks) {
             .links
             .all()
             .into_iter()
-            .filter(|link| *link.place() != Place::Nowhere)
+            .filter(|link| *link.destination() != Destination::Nowhere)
             .filter_map(|link| Some((link.leads_to()?.to_path_buf(), link)))
             .collect();
         let gone: Vec<PathBuf> = told.keys().filter(|project| !now.contains_key(*project)).cloned().collect();

@@ -9,7 +9,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use crate::limits::{RECOVERY_POLL, RELOAD_GRACE, RESULT_FILE_MAX_BYTES};
-use crate::link::{Calls, Link};
+use crate::link::{Calls, Contact};
 use crate::platform::host::{Host, Liveness};
 use crate::protocol::dialect::{Dialect, Recovery, Reply, WorkStatus};
 use crate::protocol::ids::CallId;
@@ -21,7 +21,7 @@ use crate::survey::Target;
 /// ended without a result. It also sends it when the ledger no longer looks for the outcome: the ledger limits the
 /// time. If the call's project is not known, it sends it at once. Does nothing if `recovery` names no file.
 pub fn start(
-    link: &Link,
+    contact: &Contact,
     host: &Arc<dyn Host>,
     calls: &Arc<Calls>,
     tasks: &Tasks,
@@ -30,7 +30,7 @@ pub fn start(
 ) {
     let Some(path) = file_of(&recovery).map(str::to_owned) else { return };
     // This is the editor that the call was sent to, even if another project was found since.
-    let target = link.view.borrow().target.clone();
+    let target = contact.view.borrow().target.clone();
     let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {
         let _ = bridge.cast(bridge::Message::ProbeEnded(path));

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::fsm::Driver;
 use crate::fsm::push::{Effect, Event, Push, Timer};
 use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::net::BoxStream;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::runtime::messages::push::Message;
@@ -25,7 +25,7 @@ use crate::runtime::timers::Timers;
 
 #[derive(Clone)]
 pub struct PushActor {
-    pub of: Arc<LinkParts>,
+    pub of: Arc<Link>,
     pub tasks: Tasks,
 }
 
@@ -65,7 +65,7 @@ impl Actor for PushActor {
         match message {
             Message::Bound(Ok(listener)) => {
                 let port = listener.local_addr().port();
-                self.of.link.keep_push_listener(Some(listener));
+                self.of.contact.keep_push_listener(Some(listener));
                 self.accept(state.me.clone());
                 self.feed(state, &Event::Bound { port });
             }
@@ -116,7 +116,7 @@ impl PushActor {
             match effect {
                 Effect::Bind => self.bind(state),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
-                Effect::PublishEndpoint(port) => self.of.link.set_push_port(port),
+                Effect::PublishEndpoint(port) => self.of.contact.set_push_port(port),
                 Effect::PassHint(hint) => {
                     self.of.addresses.bridge.cast(bridge::Message::Told(bridge::Event::HintReceived(hint)));
                 }
@@ -127,9 +127,9 @@ impl PushActor {
 
     /// Binds a free port, or takes over a predecessor's listener.
     fn bind(&self, state: &State) {
-        let (env, link, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.link), state.me.clone());
+        let (env, contact, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.contact), state.me.clone());
         self.tasks.spawn(async move {
-            let bound = match link.push_listener() {
+            let bound = match contact.push_listener() {
                 Some(listener) => Ok(listener),
                 None => env.net.bind(0).await,
             };
@@ -138,7 +138,7 @@ impl PushActor {
     }
 
     fn accept(&self, me: ActorRef<Message>) {
-        let Some(listener) = self.of.link.push_listener() else { return };
+        let Some(listener) = self.of.contact.push_listener() else { return };
         let (actor, tasks) = (self.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
         // One counter for all sockets: an editor's sequence numbers continue over all its connections.
@@ -188,16 +188,16 @@ impl PushActor {
                 let decoded = match &line {
                     Line::Whole(bytes) => self
                         .of
-                        .link
+                        .contact
                         .dialect()
-                        .decode_push(bytes, &self.of.link.push_token)
+                        .decode_push(bytes, &self.of.contact.push_token)
                         .map_err(|bad| bad.to_string()),
                     Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
                 };
                 match decoded {
                     Ok(hint) => {
                         let sequence = match &line {
-                            Line::Whole(bytes) => self.of.link.dialect().push_sequence(bytes),
+                            Line::Whole(bytes) => self.of.contact.dialect().push_sequence(bytes),
                             Line::TooLong { .. } => None,
                         };
                         let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));

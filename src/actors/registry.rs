@@ -12,7 +12,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::runtime::messages::registry::Message;
@@ -23,7 +23,7 @@ use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
 use crate::survey::Survey;
 
 pub struct RegistryActor {
-    pub of: Arc<LinkParts>,
+    pub of: Arc<Link>,
     pub tasks: Tasks,
 }
 
@@ -52,7 +52,7 @@ impl Actor for RegistryActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        let known = self.of.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let known = self.of.contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         // The list on disk belongs to a dialect. Before the first survey, the dialect is known only if there is just one.
         let named = || {
             let config = self.of.project.config();
@@ -82,14 +82,14 @@ impl Actor for RegistryActor {
             // The place of the list is free only after the effects of the machine.
             Message::ListReceived(epoch, listing) => {
                 let published = self.received(state, epoch, &listing);
-                self.of.link.list_is_over(epoch, published);
+                self.of.contact.list_is_over(epoch, published);
             }
             Message::ListFailed(epoch, why) => {
                 self.of.env.events.trouble_with("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
-                self.of.link.list_is_over(epoch, false);
+                self.of.contact.list_is_over(epoch, false);
             }
             Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
@@ -107,10 +107,10 @@ impl RegistryActor {
     /// Whether the tool list of this connection is wanted: the connection must be the current one and lead to the wanted
     /// project's editor. While it is not known which project is wanted, the connected project may be the wanted one.
     fn is_current(&self, state: &State, epoch: Epoch) -> bool {
-        let link = self.of.link.view.borrow().clone();
-        let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
+        let picture = self.of.contact.view.borrow().clone();
+        let Some(target) = picture.target.filter(|_| picture.epoch == Some(epoch)) else { return false };
         let known = state.project.as_ref().is_none_or(|known| *known == target.project);
-        known && self.of.link.wanted().may_be(target.project.as_deref())
+        known && self.of.contact.wanted().may_be(target.project.as_deref())
     }
 
     /// Publishes a list. Returns false if the list is not from the wanted editor.
@@ -138,7 +138,7 @@ impl RegistryActor {
             self.feed(state, &Event::ProjectChanged);
             // The project was left and wanted again before its editor was disconnected, so no other `LinkReady`
             // follows.
-            let epoch = self.of.link.view.borrow().epoch;
+            let epoch = self.of.contact.view.borrow().epoch;
             if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);
             }
@@ -189,7 +189,7 @@ impl RegistryActor {
         for effect in out.effects {
             match effect {
                 Effect::RequestList => {
-                    if let Some(exchange) = self.of.link.exchange() {
+                    if let Some(exchange) = self.of.contact.exchange() {
                         exchange.lock().want_list();
                         exchange.wake();
                     }
@@ -224,9 +224,9 @@ impl RegistryActor {
             return;
         }
         state.read = Some(project.clone());
-        let (env, link, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.link), state.me.clone());
+        let (env, contact, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.contact), state.me.clone());
         self.tasks.spawn(async move {
-            let (host, dialect) = (Arc::clone(&env.host), link.dialect().name());
+            let (host, dialect) = (Arc::clone(&env.host), contact.dialect().name());
             let file = {
                 let project = project.clone();
                 move || catalogue_file::read(&*host, &folder, &project, dialect)
@@ -241,14 +241,14 @@ impl RegistryActor {
         let Some(folder) = self.of.env.config.state_dir.clone() else { return };
         let Some(staged) = &state.staged else { return };
         // The list belongs to the project of the connected editor, even if another project was found since.
-        let connected = self.of.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
+        let connected = self.of.contact.view.borrow().target.as_ref().and_then(|target| target.project.clone());
         let Some(project) = connected else { return };
-        let version = self.of.link.survey.borrow().as_ref().and_then(|survey| {
+        let version = self.of.contact.survey.borrow().as_ref().and_then(|survey| {
             let same = survey.project.as_ref() == Some(&project);
             survey.facts.package_version.clone().filter(|_| same)
         });
         let tools = staged.tools.clone();
-        let file = CatalogueFile::new(&project, self.of.link.dialect().name(), version, tools);
+        let file = CatalogueFile::new(&project, self.of.contact.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.of.env.host), self.of.env.events.clone());
         // The write begins here and not in the task, and before the list is published: a session may end right after it got its
         // list, and the next session needs the file.

@@ -1,7 +1,8 @@
-//! The help of the program: the commands in groups, and a short form that fits on one screen.
+//! The help of the program: the commands in groups, and a short form that fits on one screen. The text of `--version`.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -17,6 +18,16 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// The heading of the commands that few people need. The short form gives only their names.
 const REST: &str = "More";
+
+/// The text of `--version`: the version, with the commit and its day in a release.
+pub static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let version = env!("CARGO_PKG_VERSION");
+    match (crate::telemetry::REVISION, option_env!("HOLDFAST_REVISION_DAY")) {
+        (Some(commit), Some(day)) => format!("{version} ({commit} {day})"),
+        (Some(commit), None) => format!("{version} ({commit})"),
+        (None, _) => version.to_owned(),
+    }
+});
 
 /// Returns the command with its help in the form that is asked for. Costs nothing if no help is asked for.
 pub fn dressed(command: Command, words: &[OsString]) -> Command {

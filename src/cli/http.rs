@@ -171,7 +171,7 @@ impl<S: Spawn> Served<S> {
         let (env, links) = (Arc::clone(&self.parts.env), Arc::clone(&self.parts.links));
         let host = Arc::clone(&env.host);
         // A link may have been opened only for kept results, without its editor.
-        let sought = links.all().into_iter().filter(|link| link.link.is_wanted());
+        let sought = links.all().into_iter().filter(|link| link.contact.is_wanted());
         let sought: Vec<PathBuf> = sought.filter_map(|link| link.leads_to().map(Path::to_path_buf)).collect();
         let look = move || {
             let state = env.config.state_dir.clone();
@@ -195,7 +195,7 @@ impl<S: Spawn> Served<S> {
         for project in running {
             // With too many links some of these editors are not reached.
             if let Ok(link) = links.to_project(&project) {
-                link.link.want_editor();
+                link.contact.want_editor();
                 opened.push(link);
             }
         }

@@ -17,7 +17,7 @@ use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::HubRecord;
 use crate::actors::parts::Parts;
 use crate::config::Config;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::limits::http::HTTP_DESCRIPTORS;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
 use crate::net::Tcp;

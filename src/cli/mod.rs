@@ -1,7 +1,6 @@
 //! The command line: one file or folder per subcommand. Most flags have an environment variable; exit codes are a contract
 //! ([`Exit`]).
 
-mod arguments;
 mod attached;
 mod call;
 #[cfg(feature = "demo")]
@@ -13,7 +12,6 @@ mod dashboards;
 #[cfg(feature = "demo")]
 mod demo;
 mod doctor;
-mod exit;
 #[cfg(feature = "demo")]
 mod fake_unity;
 mod gateway_args;
@@ -36,18 +34,19 @@ mod terminal;
 mod tools;
 mod unity;
 mod variables;
-mod version;
 mod watch;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub use exit::Exit;
+pub use output::Exit;
 
 use call::CallArgs;
 use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
+use help::LONG_VERSION;
 use hub::HubArgs;
 use logs::LogsArgs;
 use report::ReportArgs;
@@ -55,7 +54,6 @@ use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
 use unity::UnityArgs;
-use version::LONG_VERSION;
 
 /// Keeps an AI's session with Unity alive while the editor reloads or crashes
 ///
@@ -188,9 +186,9 @@ Examples:
   holdfast report
   holdfast report --project ~/games/Castle --out report.zip")]
     Report(ReportArgs),
-    /// Write the Grafana dashboards and Prometheus rules of this version
+    /// Write the Grafana dashboard and Prometheus rules of this version
     ///
-    /// Three dashboards, recording rules, alerts, and a scrape configuration that finds every gateway of this user by its record in
+    /// A dashboard, recording rules, alerts, and a scrape configuration that finds every gateway of this user by its record in
     /// the state folder. Files that are there and differ are left alone, unless --force is given.
     ///
     /// Exit codes: 0 written, or all there already, 1 not written, 2 wrong usage.
@@ -283,8 +281,8 @@ pub fn main() -> ExitCode {
     if let Some(exit) = completions::answer(Cli::command) {
         return output::end(exit);
     }
-    let command = arguments::without_empty_variables(Cli::command());
-    let words = arguments::in_order(&command, std::env::args_os().collect());
+    let command = without_empty_variables(Cli::command());
+    let words = in_order(&command, std::env::args_os().collect());
     let command = help::dressed(command, &words);
     let first: Vec<String> = words.iter().skip(1).take(2).filter_map(|word| word.to_str().map(str::to_owned)).collect();
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -293,6 +291,43 @@ pub fn main() -> ExitCode {
         Err(said) => return output::end(output::usage(&help::with_tips(said, &first))),
     };
     output::end(run(cli))
+}
+
+/// Moves flags that are written before the subcommand behind it: `holdfast --port 8700 status` becomes `holdfast status --port
+/// 8700`.
+fn in_order(command: &clap::Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let text = |at: usize| words.get(at).and_then(|word| word.to_str());
+    let (mut flags_end, mut all_known) = (1, true);
+    while let Some(word) = text(flags_end).filter(|word| word.starts_with('-') && *word != "--") {
+        let name = word.trim_start_matches('-');
+        let flag = command.get_arguments().find(|argument| argument.get_long() == Some(name));
+        all_known &= flag.is_some();
+        let takes = |flag: &clap::Arg| flag.get_action().takes_values() && !flag.is_require_equals_set();
+        flags_end += if flag.is_some_and(takes) { 2 } else { 1 };
+    }
+    let (mut end, mut within) = (flags_end, command);
+    while let Some(inner) = text(end).and_then(|word| within.find_subcommand(word)) {
+        (end, within) = (end + 1, inner);
+    }
+    // A word that is not a subcommand is also moved to the front, so that the parser reports it as the mistake. After an unknown
+    // flag that word may be the flag's value; then the flag is the mistake.
+    let end = if all_known { end.max(flags_end + 1).min(words.len()) } else { end };
+    if let Some(part) = words.get_mut(1..end).filter(|_| end > flags_end) {
+        part.rotate_left(flags_end - 1);
+    }
+    words
+}
+
+/// Returns the command, which no longer reads those variables that are set to nothing. Where a value is missing,
+/// clients fill templates with empty texts, and an empty variable must not end the process.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let empty = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if empty(name) => argument.env(None::<&str>),
+            _ => argument,
+        })
+        .mut_subcommands(without_empty_variables)
 }
 
 fn run(cli: Cli) -> ExitCode {

@@ -21,7 +21,7 @@ use super::{Exit, output};
 use crate::actors::gateway::Plain;
 use crate::actors::parts::Parts;
 use crate::config::Config;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, COMMAND_WRITES_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
 use crate::platform::host::RealHost;

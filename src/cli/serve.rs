@@ -20,7 +20,7 @@ use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::core::user_text;
 use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_TIDIED_EVERY};
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};

@@ -17,7 +17,7 @@ use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
 use crate::fsm::cause::Cause;
 use crate::limits::SURVEY_MAX;
-use crate::link::{LinkParts, Place};
+use crate::link::{Destination, Link};
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
@@ -31,12 +31,12 @@ use crate::telemetry::events::{Events, HubSample, Sample};
 
 impl Parts {
     /// Waits until this holds of the link that the session over stdin and stdout is on.
-    async fn until(&self, holds: impl Fn(&LinkParts) -> bool + Send) {
+    async fn until(&self, holds: impl Fn(&Link) -> bool + Send) {
         let mut moves = self.client.moves();
         loop {
             moves.mark_unchanged();
             let link = self.link();
-            let (mut view, mut survey) = (link.link.view.subscribe(), link.link.survey.subscribe());
+            let (mut view, mut survey) = (link.contact.view.subscribe(), link.contact.survey.subscribe());
             if holds(&link) {
                 return;
             }
@@ -157,7 +157,7 @@ impl Documented for Parts {
     }
 
     async fn is_spoken(&self, companion: Companion, wanted: bool) {
-        self.until(|link| link.link.dialect().companions().contains(&companion) == wanted).await;
+        self.until(|link| link.contact.dialect().companions().contains(&companion) == wanted).await;
     }
 
     fn set_problem(&self, companion: Companion, what: Option<String>) {
@@ -165,15 +165,15 @@ impl Documented for Parts {
     }
 
     async fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {
-        if self.link().place == Place::Nowhere {
+        if self.link().destination == Destination::Nowhere {
             self.client.actor.cast(session::Message::EditorWanted);
-            let found = self.until(|link| link.place != Place::Nowhere);
+            let found = self.until(|link| link.destination != Destination::Nowhere);
             let _ = timeout(SURVEY_MAX, found).await;
         }
         let link = self.link();
         let guest = link.calls.take_from_guest(tool, arguments, patience)?;
-        if link.place == Place::Nowhere {
-            let cause = link.link.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
+        if link.destination == Destination::Nowhere {
+            let cause = link.contact.view.borrow().availability.cause().unwrap_or(Cause::ProjectUnknown);
             link.calls.decide(|ledger, now| ledger.refuse(guest.id, cause, now));
         }
         let answer = async {
@@ -184,7 +184,7 @@ impl Documented for Parts {
     }
 
     fn is_held(&self, id: CallId) -> bool {
-        let state = |link: &LinkParts| link.calls.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
+        let state = |link: &Link| link.calls.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
         self.links.of_call(id).and_then(|link| state(&link)) == Some("held")
     }
 

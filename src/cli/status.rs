@@ -22,7 +22,7 @@ use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::tone::Tone as State;
 use crate::telemetry::view;
-use crate::telemetry::view::told::{Fact, Line, Told};
+use crate::telemetry::view::told::{Fact, Told, ToldLine};
 
 #[derive(Debug, Clone, Args)]
 pub struct StatusArgs {
@@ -189,14 +189,14 @@ fn print_gateway(told: &Told, page: Option<&str>) {
     if let Some(page) = page {
         row("page", page);
     }
-    for Line { what, says, tone, age, .. } in &told.open {
+    for ToldLine { what, says, tone, age, .. } in &told.open {
         row("call", &format!("{what}: {} ({age})", in_colour(says, *tone)));
     }
     match told.open_count.saturating_sub(told.open.len()) {
         0 => {}
         more => row("", &format!("and {more} more")),
     }
-    if let Some(Line { what, says, age, .. }) = told.outages.first() {
+    if let Some(ToldLine { what, says, age, .. }) = told.outages.first() {
         row("lost", &format!("{what}, {age}, {says}"));
     }
     for problem in &told.problems {

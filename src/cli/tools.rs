@@ -129,12 +129,12 @@ impl Seen {
     fn of(parts: &Parts, client: Option<ClientTraits>, name: Option<&str>) -> Self {
         let link = parts.link();
         let published = link.tools.published.borrow().clone();
-        let availability = link.link.view.borrow().availability;
+        let availability = link.contact.view.borrow().availability;
         let why_not_live = match published.source {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(availability.cause().map_or("listing", <&str>::from)),
         };
-        let wanted = link.link.wanted();
+        let wanted = link.contact.wanted();
         let why = |entry| {
             link.tools
                 .refusal(entry, wanted.project(), parts.client.id)
@@ -147,7 +147,7 @@ impl Seen {
         let entries = visible.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
         let idle = link.tools.idle_rules(parts.client.id, name);
-        let survey = link.link.survey.borrow().clone();
+        let survey = link.contact.survey.borrow().clone();
         let of_project = survey.as_ref().is_some_and(|survey| survey.rules.policy.has_rules());
         let person = ClientProfile { audience: Audience::Person, ..ProtocolVersion::LATEST.into() };
         let hopeless = availability.cause().filter(|cause| cause.needs_the_user());

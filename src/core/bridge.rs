@@ -5,16 +5,16 @@
 //! hands reach.
 
 use crate::core::calls::{Ledger, LedgerAccess, Settlement};
-use crate::core::exchange::Order;
+use crate::core::exchange::Errand;
 use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Evidence, Sign, State};
 use crate::fsm::cause::{Availability, Cause, Loss};
-use crate::fsm::{Driver, Outbox};
+use crate::fsm::{Driver, Reaction};
 use crate::protocol::ids::Epoch;
 
 /// What carries out the effects of the bridge's machine, in the order in which they are given. `C` is the handle of a connection.
 pub trait Hands<C>: LedgerAccess {
     /// Notes a step of the machine, before its effects: the state before it, what it led to, and the event.
-    fn stepped(&mut self, before: State, out: &Outbox<Bridge>, event: Event);
+    fn stepped(&mut self, before: State, out: &Reaction<Bridge>, event: Event);
     /// Carries out the settlements of the ledger.
     fn settle(&mut self, settlements: Vec<Settlement>);
     /// Begins to connect to the target at this position of the offer. `patient`: if nobody listens, all targets are
@@ -25,7 +25,7 @@ pub trait Hands<C>: LedgerAccess {
     fn dial(&mut self, target: u8, patient: bool) -> Result<(Epoch, C), ConnectFailure>;
     /// Ends a patient dial that was only refused so far.
     fn hurry(&mut self, connection: &C);
-    fn order(&mut self, connection: &C, order: Order);
+    fn order(&mut self, connection: &C, errand: Errand);
     /// Ends sending on the connection ([`Exchange::end_sending`](super::exchange::Exchange::end_sending)). Returns whether nothing is
     /// owed.
     fn end_sending(&mut self, connection: &C) -> bool;
@@ -153,8 +153,8 @@ impl<C> BridgeCore<C> {
                     hands.hurry(connection);
                 }
             }
-            Effect::Greet => self.order(Order::Greeting, hands),
-            Effect::AskHeartbeat => self.order(Order::Heartbeat, hands),
+            Effect::Greet => self.order(Errand::Greeting, hands),
+            Effect::AskHeartbeat => self.order(Errand::Heartbeat, hands),
             Effect::EndSending => {
                 let owes_nothing = self.connection().is_none_or(|connection| hands.end_sending(connection));
                 return owes_nothing.then_some(Event::NothingOwed);
@@ -176,7 +176,7 @@ impl<C> BridgeCore<C> {
             }
             Effect::TellUp => {
                 self.tell(effect, because, hands);
-                self.order(Order::Outcomes, hands);
+                self.order(Errand::Outcomes, hands);
             }
             Effect::Retry { attempt, likely } => {
                 let likely = likely || hands.with(|ledger, _| ledger.has_held());
@@ -194,9 +194,9 @@ impl<C> BridgeCore<C> {
         None
     }
 
-    fn order(&self, order: Order, hands: &mut impl Hands<C>) {
+    fn order(&self, errand: Errand, hands: &mut impl Hands<C>) {
         if let Some(connection) = self.connection() {
-            hands.order(connection, order);
+            hands.order(connection, errand);
         }
     }
 

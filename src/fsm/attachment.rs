@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, NoGroup, Outbox, Outcome, retry, statig_machine};
+use super::{Machine, NoGroup, Outcome, Reaction, retry, statig_machine};
 use crate::limits::hub::{HUB_LOOK_EVERY, HUB_QUESTIONS_MAX, HUB_SUCCESSOR_MAX};
 
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
@@ -134,7 +134,7 @@ impl Attachment {
     }
 
     /// Waits before the next attempt; the first time, also bounds the search.
-    fn wait(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn wait(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         let attempt = self.attempts();
         if attempt == 0 {
             out.order(Effect::Arm(Timer::Successor, HUB_SUCCESSOR_MAX));
@@ -158,7 +158,7 @@ impl Attachment {
     }
 
     /// Leaves a hub that is gone or hung, and looks for its successor.
-    fn lose(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn lose(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Look));
         let is_over = matches!(self.count, Count::Attached { is_over: true, .. });
         self.count = Count::Attempts(self.attempts());
@@ -177,7 +177,7 @@ impl Machine for Attachment {
         State::Dialing
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match state {
             State::Dialing => match event {
                 Event::Welcomed { older } => {
@@ -249,7 +249,7 @@ impl Machine for Attachment {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Dialing => out.order(Effect::Dial),
             State::Embedded => {

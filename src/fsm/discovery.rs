@@ -21,12 +21,12 @@
 
 use std::time::Duration;
 
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::{SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 
 /// Why a survey is made.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
-pub enum Cause {
+pub enum Occasion {
     /// The bridge asked for targets.
     #[default]
     Asked,
@@ -37,9 +37,9 @@ pub enum Cause {
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Discovery {
     /// Why the current or last survey was made.
-    pub cause: Cause,
+    pub occasion: Occasion,
     /// Why another survey follows the current one; `None` if none follows.
-    pub again: Option<Cause>,
+    pub again: Option<Occasion>,
     /// The number of surveys that were given up and whose threads have not ended.
     pub hanging: u8,
 }
@@ -106,13 +106,13 @@ pub enum Effect {
 }
 
 impl Discovery {
-    fn scan(&mut self, cause: Cause) -> Outcome<State> {
-        self.cause = cause;
+    fn scan(&mut self, occasion: Occasion) -> Outcome<State> {
+        self.occasion = occasion;
         Outcome::Transition(State::Scanning)
     }
 
     /// Handles events whose effect is the same in every state.
-    fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn anywhere(&mut self, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::HangingEnded => self.hanging = self.hanging.saturating_sub(1),
             Event::Elapsed(_) => return out.ignore("a timer of a state that was left"),
@@ -121,10 +121,10 @@ impl Discovery {
         Outcome::Handled
     }
 
-    fn tell(&mut self, found: bool, out: &mut Outbox<Self>) -> Outcome<State> {
-        out.order(Effect::Offer { news: found && self.cause == Cause::News });
+    fn tell(&mut self, found: bool, out: &mut Reaction<Self>) -> Outcome<State> {
+        out.order(Effect::Offer { news: found && self.occasion == Occasion::News });
         match self.again.take() {
-            Some(cause) => self.scan(cause),
+            Some(occasion) => self.scan(occasion),
             None => Outcome::Transition(if found { State::Offering } else { State::Watching }),
         }
     }
@@ -145,21 +145,21 @@ impl Machine for Discovery {
         matches!(state, State::Offering | State::Watching).then_some(Group::Surveyed)
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (state, event) {
-            (State::Idle, Event::Wanted) => self.scan(Cause::Asked),
-            (State::Scanning, Event::Wanted) if self.again == Some(Cause::Asked) => {
+            (State::Idle, Event::Wanted) => self.scan(Occasion::Asked),
+            (State::Scanning, Event::Wanted) if self.again == Some(Occasion::Asked) => {
                 out.ignore("one more survey is remembered already")
             }
             (State::Scanning, Event::Wanted) => {
-                self.again = Some(Cause::Asked);
+                self.again = Some(Occasion::Asked);
                 Outcome::Handled
             }
             (State::Scanning, Event::FilesChanged) if self.again.is_some() => {
                 out.ignore("one more survey is remembered already")
             }
             (State::Scanning, Event::FilesChanged) => {
-                self.again = Some(Cause::News);
+                self.again = Some(Occasion::News);
                 Outcome::Handled
             }
             (State::Scanning, Event::Surveyed { found }) => self.tell(*found, out),
@@ -177,25 +177,25 @@ impl Machine for Discovery {
             (State::Stuck, Event::FilesChanged) => out.ignore("the next survey will see it"),
             (State::Stuck, Event::HangingEnded) => {
                 self.hanging = self.hanging.saturating_sub(1);
-                self.scan(Cause::News)
+                self.scan(Occasion::News)
             }
-            (State::Stuck, Event::Elapsed(Timer::Again)) => self.scan(Cause::News),
+            (State::Stuck, Event::Elapsed(Timer::Again)) => self.scan(Occasion::News),
             (State::Idle | State::Scanning | State::Stuck, _) => self.anywhere(event, out),
             (State::Offering | State::Watching, _) => Outcome::Super,
         }
     }
 
-    fn on_group(&mut self, Group::Surveyed: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, Group::Surveyed: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
-            Event::Wanted => self.scan(Cause::Asked),
+            Event::Wanted => self.scan(Occasion::Asked),
             // Surveys even while a target is offered: the port or the editor's activity may have changed.
-            Event::FilesChanged => self.scan(Cause::News),
+            Event::FilesChanged => self.scan(Occasion::News),
             // A result while no survey runs would be a bug of the shell.
             _ => self.anywhere(event, out),
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Scanning => {
                 out.order(Effect::Arm(Timer::Survey, SURVEY_MAX));
@@ -206,7 +206,7 @@ impl Machine for Discovery {
         }
     }
 
-    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn left(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::Scanning => out.order(Effect::Disarm(Timer::Survey)),
             State::Stuck => out.order(Effect::Disarm(Timer::Again)),

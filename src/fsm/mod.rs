@@ -7,8 +7,8 @@
 //! A machine implements [`Machine`], and `statig_machine!` connects it to statig. A leaf state may belong to a group (a
 //! superstate). A handler returns statig's [`Outcome`]: `Handled`, `Transition(state)`, or `Super` to pass the event to
 //! the group above. An event that is passed up where no group is left was decided by nobody. It is reported as
-//! [`Outbox::unexpected`], counted, and shown in the generated chart (`src/fsm/charts/`). A handler that deliberately
-//! does nothing gives a reason ([`Outbox::ignore`]), which the chart shows too.
+//! [`Reaction::unexpected`], counted, and shown in the generated chart (`src/fsm/charts/`). A handler that deliberately
+//! does nothing gives a reason ([`Reaction::ignore`]), which the chart shows too.
 
 pub mod attachment;
 pub mod bridge;
@@ -27,9 +27,9 @@ use std::hash::Hash;
 
 pub use statig::Outcome;
 
-/// What a machine returns to the shell after one event.
+/// The reaction of a machine to one event, which the shell carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outbox<M: Machine> {
+pub struct Reaction<M: Machine> {
     /// What the shell must carry out, in this order.
     pub effects: Vec<M::Effect>,
     /// Each as (from, to).
@@ -40,7 +40,7 @@ pub struct Outbox<M: Machine> {
     pub unexpected: bool,
 }
 
-impl<M: Machine> Outbox<M> {
+impl<M: Machine> Reaction<M> {
     fn new() -> Self {
         Self { effects: Vec::new(), transitions: Vec::new(), ignored: None, unexpected: false }
     }
@@ -72,19 +72,19 @@ pub trait Machine: Clone + Eq + Hash + Debug + Send + 'static {
     fn group(_: Self::State) -> Option<Self::Group> {
         None
     }
-    fn on(&mut self, state: Self::State, event: &Self::Event, out: &mut Outbox<Self>) -> Outcome<Self::State>;
+    fn on(&mut self, state: Self::State, event: &Self::Event, out: &mut Reaction<Self>) -> Outcome<Self::State>;
     /// Handles an event that a leaf state of the group passed up.
-    fn on_group(&mut self, _: Self::Group, _: &Self::Event, _: &mut Outbox<Self>) -> Outcome<Self::State> {
+    fn on_group(&mut self, _: Self::Group, _: &Self::Event, _: &mut Reaction<Self>) -> Outcome<Self::State> {
         Outcome::Super
     }
     /// Called when a leaf state was entered (also from itself).
-    fn entered(&mut self, _state: Self::State, _out: &mut Outbox<Self>) {}
+    fn entered(&mut self, _state: Self::State, _out: &mut Reaction<Self>) {}
     /// Called when a leaf state is left (also to itself).
-    fn left(&mut self, _state: Self::State, _out: &mut Outbox<Self>) {}
+    fn left(&mut self, _state: Self::State, _out: &mut Reaction<Self>) {}
     /// Called when a group was entered from outside.
-    fn entered_group(&mut self, _group: Self::Group, _out: &mut Outbox<Self>) {}
+    fn entered_group(&mut self, _group: Self::Group, _out: &mut Reaction<Self>) {}
     /// Called when a group was left.
-    fn left_group(&mut self, _group: Self::Group, _out: &mut Outbox<Self>) {}
+    fn left_group(&mut self, _group: Self::Group, _out: &mut Reaction<Self>) {}
 }
 
 /// The groups of a machine without any.
@@ -100,8 +100,8 @@ impl From<NoGroup> for &'static str {
 /// The part of a machine that runs on statig; implemented by `statig_machine!`.
 pub trait Hosted: Machine {
     type Running: Clone + Send;
-    fn boot(self, out: &mut Outbox<Self>) -> Self::Running;
-    fn handle(running: &mut Self::Running, event: &Self::Event, out: &mut Outbox<Self>);
+    fn boot(self, out: &mut Reaction<Self>) -> Self::Running;
+    fn handle(running: &mut Self::Running, event: &Self::Event, out: &mut Reaction<Self>);
     fn state(running: &Self::Running) -> Self::State;
     fn storage(running: &Self::Running) -> &Self;
 }
@@ -112,15 +112,15 @@ pub struct Driver<M: Hosted> {
 }
 
 impl<M: Hosted> Driver<M> {
-    /// Starts the machine in its first state. The outbox contains the effects that are ordered when that state is entered.
-    pub fn start(machine: M) -> (Self, Outbox<M>) {
-        let mut out = Outbox::new();
+    /// Starts the machine in its first state. The reaction contains the effects that are ordered when that state is entered.
+    pub fn start(machine: M) -> (Self, Reaction<M>) {
+        let mut out = Reaction::new();
         let running = machine.boot(&mut out);
         (Self { running }, out)
     }
 
-    pub fn feed(&mut self, event: &M::Event) -> Outbox<M> {
-        let mut out = Outbox::new();
+    pub fn feed(&mut self, event: &M::Event) -> Reaction<M> {
+        let mut out = Reaction::new();
         M::handle(&mut self.running, event, &mut out);
         out
     }
@@ -163,7 +163,7 @@ macro_rules! statig_machine {
     ($machine:ty, $state:ty, $group:ty) => {
         impl statig::blocking::IntoStateMachine for $machine {
             type Event<'e> = <$machine as $crate::fsm::Machine>::Event;
-            type Context<'c> = $crate::fsm::Outbox<$machine>;
+            type Context<'c> = $crate::fsm::Reaction<$machine>;
             type State = $state;
             type Superstate<'s> = $group;
 
@@ -171,7 +171,7 @@ macro_rules! statig_machine {
                 <$machine as $crate::fsm::Machine>::initial()
             }
 
-            fn after_transition(&mut self, from: &$state, to: &$state, out: &mut $crate::fsm::Outbox<$machine>) {
+            fn after_transition(&mut self, from: &$state, to: &$state, out: &mut $crate::fsm::Reaction<$machine>) {
                 out.transitions.push((*from, *to));
             }
         }
@@ -181,7 +181,7 @@ macro_rules! statig_machine {
                 &mut self,
                 machine: &mut $machine,
                 event: &<$machine as $crate::fsm::Machine>::Event,
-                out: &mut $crate::fsm::Outbox<$machine>,
+                out: &mut $crate::fsm::Reaction<$machine>,
             ) -> $crate::fsm::Outcome<$state> {
                 let outcome = $crate::fsm::Machine::on(machine, *self, event, out);
                 let group = <$machine as $crate::fsm::Machine>::group(*self);
@@ -189,11 +189,11 @@ macro_rules! statig_machine {
                 outcome
             }
 
-            fn call_entry_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Outbox<$machine>) {
+            fn call_entry_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Reaction<$machine>) {
                 $crate::fsm::Machine::entered(machine, *self, out);
             }
 
-            fn call_exit_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Outbox<$machine>) {
+            fn call_exit_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Reaction<$machine>) {
                 $crate::fsm::Machine::left(machine, *self, out);
             }
 
@@ -207,18 +207,18 @@ macro_rules! statig_machine {
                 &mut self,
                 machine: &mut $machine,
                 event: &<$machine as $crate::fsm::Machine>::Event,
-                out: &mut $crate::fsm::Outbox<$machine>,
+                out: &mut $crate::fsm::Reaction<$machine>,
             ) -> $crate::fsm::Outcome<$state> {
                 let outcome = $crate::fsm::Machine::on_group(machine, *self, event, out);
                 out.unexpected = matches!(outcome, $crate::fsm::Outcome::Super);
                 outcome
             }
 
-            fn call_entry_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Outbox<$machine>) {
+            fn call_entry_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Reaction<$machine>) {
                 $crate::fsm::Machine::entered_group(machine, *self, out);
             }
 
-            fn call_exit_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Outbox<$machine>) {
+            fn call_exit_action(&mut self, machine: &mut $machine, out: &mut $crate::fsm::Reaction<$machine>) {
                 $crate::fsm::Machine::left_group(machine, *self, out);
             }
         }
@@ -226,14 +226,14 @@ macro_rules! statig_machine {
         impl $crate::fsm::Hosted for $machine {
             type Running = statig::blocking::InitializedStateMachine<$machine>;
 
-            fn boot(self, out: &mut $crate::fsm::Outbox<$machine>) -> Self::Running {
+            fn boot(self, out: &mut $crate::fsm::Reaction<$machine>) -> Self::Running {
                 statig::blocking::IntoStateMachineExt::uninitialized_state_machine(self).init_with_context(out)
             }
 
             fn handle(
                 running: &mut Self::Running,
                 event: &<$machine as $crate::fsm::Machine>::Event,
-                out: &mut $crate::fsm::Outbox<$machine>,
+                out: &mut $crate::fsm::Reaction<$machine>,
             ) {
                 running.handle_with_context(event, out);
             }

@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, NoGroup, Outbox, Outcome, retry, statig_machine};
+use super::{Machine, NoGroup, Outcome, Reaction, retry, statig_machine};
 use crate::protocol::dialect::PushEvent;
 
 /// The storage of the push listener.
@@ -81,7 +81,7 @@ impl Machine for Push {
         State::Closed
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (state, event) {
             (State::Closed, Event::Wanted) if self.attempt == 0 => Outcome::Transition(State::Binding),
             (State::Closed, Event::Elapsed(Timer::Rebind)) if self.attempt > 0 => Outcome::Transition(State::Binding),
@@ -107,7 +107,7 @@ impl Machine for Push {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         if state == State::Binding {
             out.order(Effect::Bind);
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::LIST_RETRY_AFTER;
 
 /// Where the published catalogue comes from.
@@ -139,19 +139,19 @@ impl Registry {
         }
     }
 
-    fn publish(&mut self, source: Source, out: &mut Outbox<Self>) {
+    fn publish(&mut self, source: Source, out: &mut Reaction<Self>) {
         self.published = source;
         out.order(Effect::Publish(source));
     }
 
-    fn disarm(&mut self, out: &mut Outbox<Self>) {
+    fn disarm(&mut self, out: &mut Reaction<Self>) {
         if std::mem::take(&mut self.retrying) {
             out.order(Effect::Disarm(Timer::Retry));
         }
     }
 
     /// Drops the catalogue and the state of the link, which belong to the former project.
-    fn change_project(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn change_project(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         self.again = false;
         self.disarm(out);
         if self.published != Source::None {
@@ -161,7 +161,7 @@ impl Registry {
         Outcome::Transition(State::Empty)
     }
 
-    fn link_lost(&mut self, out: &mut Outbox<Self>) {
+    fn link_lost(&mut self, out: &mut Reaction<Self>) {
         self.again = false;
         self.disarm(out);
         if self.published == Source::Live {
@@ -185,7 +185,7 @@ impl Machine for Registry {
         (state != State::Refreshing).then_some(Group::Resting)
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (state, event) {
             (_, Event::ProjectChanged) => self.change_project(out),
             (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
@@ -242,7 +242,7 @@ impl Machine for Registry {
         }
     }
 
-    fn on_group(&mut self, Group::Resting: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, Group::Resting: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::LinkReady => {
                 self.disarm(out);
@@ -269,7 +269,7 @@ impl Machine for Registry {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         if state == State::Refreshing {
             out.order(Effect::RequestList);
         }

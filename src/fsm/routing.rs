@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::{RETRY_UNLIKELY_MAX, ROOTS_WAIT};
 
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
@@ -122,7 +122,7 @@ pub enum Effect {
 
 impl Routing {
     /// Begins a survey, unless one is running. The result of the running one shows by itself whether it is out of date.
-    fn look(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn look(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         if !std::mem::replace(&mut self.looking, true) {
             out.order(Effect::Look);
         }
@@ -130,7 +130,7 @@ impl Routing {
     }
 
     /// Handles what the client says about where it works. This is the same in every state before the end.
-    fn said(event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn said(event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Opened { roots: true } | Event::RootsAsked => Outcome::Transition(State::AwaitingRoots),
             // The first request that needs an editor starts the decision.
@@ -152,7 +152,7 @@ impl Routing {
         })
     }
 
-    fn follow(out: &mut Outbox<Self>) -> Outcome<State> {
+    fn follow(out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::Seek);
         out.order(Effect::Follow);
         Outcome::Handled
@@ -179,7 +179,7 @@ impl Machine for Routing {
         matches!(state, State::Bound | State::Choosing | State::Adrift).then_some(Group::Settled)
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match state {
             State::Unsettled => match event {
                 Event::Requested { look: true } => self.look(out),
@@ -229,7 +229,7 @@ impl Machine for Routing {
         }
     }
 
-    fn on_group(&mut self, Group::Settled: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, Group::Settled: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Requested { look: true } => self.look(out),
             // The router is asked anew even where nothing seems to have changed: a link may have been closed.
@@ -245,7 +245,7 @@ impl Machine for Routing {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         self.can_change &= state == State::Adrift;
         self.again &= state == State::Looking;
         match state {
@@ -255,7 +255,7 @@ impl Machine for Routing {
         }
     }
 
-    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn left(&mut self, state: State, out: &mut Reaction<Self>) {
         match state {
             State::AwaitingRoots => out.order(Effect::Disarm(Timer::Roots)),
             State::Adrift => out.order(Effect::Disarm(Timer::Again)),

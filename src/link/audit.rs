@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::value::RawValue;
 
-use super::state::Link;
+use super::contact::Contact;
 use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::Answer;
@@ -26,7 +26,7 @@ const AUDIT: &str = "audit";
 pub struct AuditTrail {
     env: Arc<Environment>,
     attached: Attached,
-    link: Arc<Link>,
+    contact: Arc<Contact>,
     tools: Arc<Tools>,
     audit: Option<Audit>,
     /// The audits that sessions brought themselves. An entry outlives its session, because a verdict may come later.
@@ -43,9 +43,9 @@ impl std::fmt::Debug for AuditTrail {
 
 impl AuditTrail {
     /// Creates the audit in the file that the configuration names, if it names one.
-    pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>, tools: Arc<Tools>) -> Self {
+    pub fn new(env: Arc<Environment>, attached: Attached, contact: Arc<Contact>, tools: Arc<Tools>) -> Self {
         let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
-        Self { env, attached, link, tools, audit, of_sessions: Mutex::default() }
+        Self { env, attached, contact, tools, audit, of_sessions: Mutex::default() }
     }
 
     /// Returns the audits in which a call of this session is recorded: the gateway's and the session's own.
@@ -160,7 +160,7 @@ impl AuditTrail {
             client,
             client_version,
             project,
-            dialect: self.link.dialect().name(),
+            dialect: self.contact.dialect().name(),
             call,
             tool: Arc::clone(tool),
             read_only: annotations.map(|annotations| annotations.read_only_hint),

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use super::answers::Answers;
 use super::audit::AuditTrail;
+use super::contact::Contact;
 use super::guests::{GuestCall, Guests};
 use super::ledger::SharedLedger;
-use super::state::Link;
 use super::tools::Tools;
 use crate::client::Attached;
 use crate::core::calls::{Ledger, Lookup, NewCall, Settlement};
-use crate::core::exchange::Order;
+use crate::core::exchange::Errand;
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -47,7 +47,7 @@ pub struct Calls {
     pub(super) env: Arc<Environment>,
     addresses: Arc<Addresses>,
     pub(super) attached: Attached,
-    pub(super) link: Arc<Link>,
+    pub(super) contact: Arc<Contact>,
     tools: Arc<Tools>,
 }
 
@@ -58,18 +58,18 @@ impl Calls {
         addresses: Arc<Addresses>,
         attached: Attached,
         shared: Arc<SharedLedger>,
-        link: Arc<Link>,
+        contact: Arc<Contact>,
         tools: Arc<Tools>,
     ) -> Self {
         let answers = Answers::new(
             Arc::clone(&env),
             attached.clone(),
             Arc::clone(&shared),
-            Arc::clone(&link),
+            Arc::clone(&contact),
             Arc::clone(&tools),
         );
-        let audit = AuditTrail::new(Arc::clone(&env), attached.clone(), Arc::clone(&link), Arc::clone(&tools));
-        Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, link, tools }
+        let audit = AuditTrail::new(Arc::clone(&env), attached.clone(), Arc::clone(&contact), Arc::clone(&tools));
+        Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, contact, tools }
     }
 
     /// Runs one short operation on the ledger and returns its value. Settlements in that value must be passed to
@@ -109,8 +109,8 @@ impl Calls {
                 Settlement::HeldAgain => self.tell_of_held(),
                 // The cancel only spares the editor work and is never required: its reply is ignored.
                 Settlement::Withdraw { key } => {
-                    if let Some(exchange) = self.link.exchange() {
-                        exchange.order(Order::Cancel(key));
+                    if let Some(exchange) = self.contact.exchange() {
+                        exchange.order(Errand::Cancel(key));
                     }
                 }
                 Settlement::KeepLate { call, project, answer, profile } => {
@@ -138,7 +138,7 @@ impl Calls {
     /// A connection that has just ended cannot miss a call, because the bridge asks the ledger once more when it has
     /// let the connection go.
     pub fn tell_of_held(&self) {
-        match self.link.exchange() {
+        match self.contact.exchange() {
             Some(exchange) => exchange.look_for_calls(),
             None => {
                 self.addresses.bridge.cast(bridge::Message::Told(bridge::Event::CallsWaiting));
@@ -205,7 +205,7 @@ impl Calls {
     /// such a call need not be held through an outage first. Returns false if no editor was connected, or if its messages do not hold
     /// all arguments.
     fn is_too_large(&self, arguments: &RawValue) -> bool {
-        let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
+        let dialect = self.contact.view.borrow().target.as_ref().map(|target| target.dialect);
         let properties = dialect.map(Dialect::properties).filter(|known| known.sends_all_arguments);
         properties.is_some_and(|known| {
             arguments.get().len() > known.request_max_bytes && compact(arguments.get()).len() > known.request_max_bytes
@@ -236,7 +236,7 @@ impl Calls {
                 .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().profile),
             form: AnswerForm::ToolResult,
         };
-        self.link.want_editor();
+        self.contact.want_editor();
         if !self.take_in(new, false, refused, "guest") {
             self.answers.guests.take(request);
             return None;
@@ -248,7 +248,7 @@ impl Calls {
     /// Closes the connection in the ledger and the view, because the part that owned it is gone: claimed calls may have run.
     pub fn close_epochs(&self, loss: Loss) {
         self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
-        self.link.lost(loss);
+        self.contact.lost(loss);
     }
 
     /// Begins the shutdown of the gateway: held calls are refused, now and from now on.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::parts::LinkParts;
+use super::parts::Link;
 use crate::client::Sessions;
 use crate::core::editors::{Known, Presence};
 use crate::core::router::Running;
@@ -12,21 +12,21 @@ use crate::fsm::registry::Source;
 use crate::protocol::mcp::Catalogue;
 use crate::runtime::messages::session::Message;
 
-impl LinkParts {
+impl Link {
     /// Returns the editor of this link if it runs ([`Seen::running`](crate::core::port::Seen::running)).
     pub fn running(&self) -> Option<Running> {
-        self.link.view.seen().running
+        self.contact.view.seen().running
     }
 
     /// Returns the project that this link leads to, and whether its editor is there. `None` if the link leads to no project.
     pub fn known(&self) -> Option<Known> {
         let project = self.leads_to()?.to_path_buf();
-        Some(Known { project, editor: self.link.view.seen().editor() })
+        Some(Known { project, editor: self.contact.view.seen().editor() })
     }
 
     /// Returns the project that this link leads to, if there is one.
     pub fn leads_to(&self) -> Option<&Path> {
-        self.place.project()
+        self.destination.project()
     }
 
     /// Whether this link leads to a project whose editor is connected, or is expected to be.
@@ -37,13 +37,13 @@ impl LinkParts {
     /// Whether the live tool list of this link's editor may still come.
     pub fn is_settling(&self) -> bool {
         let source = self.tools.published.borrow().source;
-        let seen = self.link.view.seen();
+        let seen = self.contact.view.seen();
         seen.undecided || source != Source::Live && seen.may_come()
     }
 
     /// Waits until the link is not settling.
     pub async fn settled(&self) {
-        let (mut seen, mut published) = (self.link.view.sightings(), self.tools.published.subscribe());
+        let (mut seen, mut published) = (self.contact.view.sightings(), self.tools.published.subscribe());
         while self.is_settling() {
             let changed = tokio::select! {
                 changed = seen.changed() => changed,
@@ -58,7 +58,7 @@ impl LinkParts {
     /// Tells every session that may use several editors when something changes that matters to it: whether this link's editor
     /// runs, or which tools it has. Never returns.
     pub async fn report_changes(&self, sessions: &Sessions) {
-        let (mut seen, mut published) = (self.link.view.sightings(), self.tools.published.subscribe());
+        let (mut seen, mut published) = (self.contact.view.sightings(), self.tools.published.subscribe());
         let mut told = None;
         loop {
             seen.mark_unchanged();

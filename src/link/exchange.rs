@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use crate::core::exchange::{Exchange, Order};
+use crate::core::exchange::{Errand, Exchange};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
 
@@ -26,9 +26,9 @@ impl SharedExchange {
         enter(&self.exchange)
     }
 
-    /// Gives the connection an order. Has no effect on a connection that has ended: it has reported its end itself.
-    pub fn order(&self, order: Order) {
-        self.lock().order(order);
+    /// Gives the connection an errand. Has no effect on a connection that has ended: it has reported its end itself.
+    pub fn order(&self, errand: Errand) {
+        self.lock().order(errand);
         self.wake();
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use tokio::sync::watch;
 
 use super::hub::HubPort;
-use super::parts::LinkParts;
-use super::place::Place;
+use super::parts::Link;
+use super::project::Destination;
 use super::standing::Standings;
 use crate::client::{Client, Sessions};
 use crate::core::call_records::{self, Origin};
@@ -30,8 +30,8 @@ pub struct TooManyLinks;
 pub struct Links {
     env: Arc<Environment>,
     sessions: Arc<Sessions>,
-    first: Arc<LinkParts>,
-    open: RwLock<BTreeMap<LinkId, Arc<LinkParts>>>,
+    first: Arc<Link>,
+    open: RwLock<BTreeMap<LinkId, Arc<Link>>>,
     last: AtomicU32,
     /// Whether the only session is the one over stdin and stdout.
     is_for_one: AtomicBool,
@@ -40,7 +40,7 @@ pub struct Links {
     union: Mutex<Option<(Vec<Member>, Arc<Catalogue>)>>,
     /// Links that were closed because no session is there any more, the last one at the end; at most [`LINKS_MAX`]. The results of
     /// their calls stay known.
-    closed: Mutex<Vec<Arc<LinkParts>>>,
+    closed: Mutex<Vec<Arc<Link>>>,
     /// The port to the hub, if one has the links.
     pub(super) hub: OnceLock<Arc<HubPort>>,
     /// The last answer of the hub about how its links stand.
@@ -50,7 +50,7 @@ pub struct Links {
 impl Links {
     /// Creates the links at the start: only the link of the session over stdin and stdout that leads to no editor.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Nowhere, None);
+        let first = Link::new(Arc::clone(&env), &sessions, LinkId::FIRST, Destination::Nowhere, None);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self {
             env,
@@ -84,44 +84,44 @@ impl Links {
     }
 
     /// Returns the link of the session over stdin and stdout that leads to no editor.
-    pub fn first(&self) -> &Arc<LinkParts> {
+    pub fn first(&self) -> &Arc<Link> {
         &self.first
     }
 
     /// All open links.
-    pub fn all(&self) -> Vec<Arc<LinkParts>> {
+    pub fn all(&self) -> Vec<Arc<Link>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// Returns the link that a session is on. If that link was closed, returns the session's link that leads to no
     /// editor.
-    pub fn of(&self, client: &Client) -> Arc<LinkParts> {
+    pub fn of(&self, client: &Client) -> Arc<Link> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
         Arc::clone(link.unwrap_or(&self.first))
     }
 
     /// Returns the session's link that leads to no editor. A session is on it while no editor is found for the session.
-    pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
+    pub fn nowhere_of(&self, client: &Client) -> Arc<Link> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
-    /// Returns the link that leads to this place. Opens it if there is none.
+    /// Returns the link that leads to this destination. Opens it if there is none.
     ///
     /// # Errors
     /// `LINKS_MAX` links to editors are open.
-    pub fn to(&self, place: Place) -> Result<Arc<LinkParts>, TooManyLinks> {
+    pub fn to(&self, destination: Destination) -> Result<Arc<Link>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = open.values().find(|link| link.place == place) {
+        if let Some(link) = open.values().find(|link| link.destination == destination) {
             // This is done with each call, so it must not wake those who wait.
             link.left.send_if_modified(std::mem::take);
             return Ok(Arc::clone(link));
         }
-        if open.values().filter(|link| link.place != Place::Nowhere).count() >= LINKS_MAX {
+        if open.values().filter(|link| link.destination != Destination::Nowhere).count() >= LINKS_MAX {
             return Err(TooManyLinks);
         }
-        let link = self.add(&mut open, place);
+        let link = self.add(&mut open, destination);
         drop(open);
         self.opened.send_replace(());
         Ok(link)
@@ -131,22 +131,22 @@ impl Links {
     ///
     /// # Errors
     /// `LINKS_MAX` links to editors are open.
-    pub fn to_project(&self, project: &Path) -> Result<Arc<LinkParts>, TooManyLinks> {
-        self.to(Place::Project(project.to_path_buf()))
+    pub fn to_project(&self, project: &Path) -> Result<Arc<Link>, TooManyLinks> {
+        self.to(Destination::Project(project.to_path_buf()))
     }
 
     /// Opens a link that leads to no editor, for a new session.
-    pub fn nowhere(&self) -> Arc<LinkParts> {
-        self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
+    pub fn nowhere(&self) -> Arc<Link> {
+        self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Destination::Nowhere)
     }
 
-    fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
+    fn add(&self, open: &mut BTreeMap<LinkId, Arc<Link>>, destination: Destination) -> Arc<Link> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let is_used = |link: &Arc<LinkParts>| link.place != Place::Nowhere && !*link.left.borrow();
+        let is_used = |link: &Arc<Link>| link.destination != Destination::Nowhere && !*link.left.borrow();
         let is_only = self.is_for_one() && !open.values().any(is_used);
-        let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, place.project()) };
-        let hub = self.hub().filter(|_| place != Place::Nowhere).cloned();
-        let link = LinkParts::new(env, &self.sessions, id, place, hub);
+        let env = if is_only { Arc::clone(&self.env) } else { self.env.of_link(id, destination.project()) };
+        let hub = self.hub().filter(|_| destination != Destination::Nowhere).cloned();
+        let link = Link::new(env, &self.sessions, id, destination, hub);
         open.insert(id, Arc::clone(&link));
         link
     }
@@ -160,7 +160,7 @@ impl Links {
 
     /// Removes a link that no session uses any more, and keeps what is known of its calls. Returns false, and does nothing, if a
     /// session has come back to it.
-    pub fn close_left(&self, link: &Arc<LinkParts>) -> bool {
+    pub fn close_left(&self, link: &Arc<Link>) -> bool {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if !*link.left.borrow() {
             return false;
@@ -185,18 +185,18 @@ impl Links {
         self.opened.subscribe()
     }
 
-    /// Returns the projects whose editors run ([`LinkParts::running`]).
+    /// Returns the projects whose editors run ([`Link::running`]).
     pub fn running(&self) -> Vec<Running> {
         self.all().iter().filter_map(|link| link.running()).collect()
     }
 
     /// Returns the link to this project's editor, if there is one.
-    pub fn find(&self, project: &Path) -> Option<Arc<LinkParts>> {
+    pub fn find(&self, project: &Path) -> Option<Arc<Link>> {
         self.all().into_iter().find(|link| link.leads_to() == Some(project))
     }
 
     /// Returns the link with this number, if it is open.
-    pub fn get(&self, link: LinkId) -> Option<Arc<LinkParts>> {
+    pub fn get(&self, link: LinkId) -> Option<Arc<Link>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&link).cloned()
     }
 
@@ -238,7 +238,7 @@ impl Links {
     }
 
     /// Returns the link that has the call of this request, as the records name it, if any.
-    pub fn of_record(&self, origin: &Origin) -> Option<Arc<LinkParts>> {
+    pub fn of_record(&self, origin: &Origin) -> Option<Arc<Link>> {
         match self.env.records.as_ref()?.known(origin)? {
             call_records::Known::Sent(sent) => self.of_call(sent.call),
             call_records::Known::Answered(_) | call_records::Known::Repeatable(_) => None,
@@ -246,8 +246,8 @@ impl Links {
     }
 
     /// Returns the link that has a record of this call, if any.
-    pub fn of_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
-        let has_it = |link: &Arc<LinkParts>| link.calls.ledger(|ledger, _| ledger.record(call).is_some());
+    pub fn of_call(&self, call: CallId) -> Option<Arc<Link>> {
+        let has_it = |link: &Arc<Link>| link.calls.ledger(|ledger, _| ledger.record(call).is_some());
         self.all().into_iter().chain(enter(&self.closed).iter().cloned()).find(has_it)
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a link that outlive its actors: the link's state, its calls, its catalogue, and which project is wanted.
+//! The parts of a link that outlive its actors: the contact with the editor, its calls, its catalogue, and which project is wanted.
 //!
 //! ```text
 //! links ──── the links of this process
@@ -13,13 +13,14 @@
 //!   ├ answers ── results and verdicts: told to the session, kept, recorded
 //!   ├ audit ──── the record of calls
 //!   ├ tools ──── the published catalogue, and which of its tools may be called
-//!   └ state ──── the connection, its exchange, and the last survey
+//!   └ contact ── the connection, its exchange, and the last survey
 //!     └ ledger ─ the calls themselves, behind a lock
 //! ```
 
 mod answers;
 mod audit;
 mod calls;
+mod contact;
 mod editors;
 mod exchange;
 mod guests;
@@ -28,31 +29,28 @@ mod ledger;
 mod links;
 mod parts;
 mod picture;
-mod place;
 mod port;
 mod project;
 mod records;
 mod remote;
 mod standing;
-mod state;
 mod told;
 mod tools;
 
 pub use self::answers::Answers;
 pub use self::audit::AuditTrail;
 pub use self::calls::{Calls, TakenIn};
+pub use self::contact::Contact;
 pub use self::editors::editors_changed;
 pub use self::exchange::SharedExchange;
 pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::hub::{Answered, Embedded, HubPort};
 pub use self::ledger::SharedLedger;
 pub use self::links::{Links, TooManyLinks};
-pub use self::parts::LinkParts;
+pub use self::parts::Link;
 pub use self::picture::{LinkPicture, SharedPicture};
-pub use self::place::Place;
 pub use self::port::{Calling, Port, Ports};
-pub use self::project::Project;
+pub use self::project::{Destination, Project};
 pub use self::records::{Recording, Resumed, Unsent};
 pub use self::standing::{CallsNow, LinkStatus, Standing, Standings};
-pub use self::state::Link;
 pub use self::tools::{Published, Tools, Visible};

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 use super::calls::Calls;
+use super::contact::Contact;
 use super::hub::HubPort;
 use super::ledger::SharedLedger;
-use super::place::Place;
-use super::project::Project;
+use super::project::{Destination, Project};
 use super::remote::Remote;
-use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Sessions};
 use crate::core::link::Fact;
@@ -20,17 +19,17 @@ use crate::protocol::policy::Policy;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::{Addresses, session};
 
-/// The parts of one link that outlive its actors. Each actor gets the parts that it needs.
+/// One link. Its parts outlive its actors. Each actor gets the parts that it needs.
 #[derive(Debug)]
-pub struct LinkParts {
+pub struct Link {
     pub id: LinkId,
-    /// The project that the link leads to, if any.
-    pub place: Place,
+    /// Where the link leads.
+    pub destination: Destination,
     pub env: Arc<Environment>,
     pub addresses: Arc<Addresses>,
     pub attached: Attached,
-    /// The connection, and the last survey.
-    pub link: Arc<Link>,
+    /// The connection to the editor, and the last survey.
+    pub contact: Arc<Contact>,
     pub tools: Arc<Tools>,
     pub calls: Arc<Calls>,
     pub project: Arc<Project>,
@@ -42,44 +41,44 @@ pub struct LinkParts {
     pub(super) digest: Mutex<String>,
 }
 
-impl LinkParts {
+impl Link {
     /// Creates a new link, without actors. `hub`: the hub that has its actors, if one has.
     pub fn new(
         env: Arc<Environment>,
         sessions: &Arc<Sessions>,
         id: LinkId,
-        place: Place,
+        destination: Destination,
         hub: Option<Arc<HubPort>>,
     ) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
         let attached = Attached::to(id, Arc::clone(sessions));
         let ledger = Arc::<SharedLedger>::default();
-        let link = Arc::new(Link::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
-        let tools = Arc::new(Tools::new(Arc::clone(&env), attached.clone(), Arc::clone(&link)));
+        let contact = Arc::new(Contact::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
+        let tools = Arc::new(Tools::new(Arc::clone(&env), attached.clone(), Arc::clone(&contact)));
         tools.decided_by_hub(hub.as_ref().map(|_| Policy::default()));
         let calls = Arc::new(Calls::new(
             Arc::clone(&env),
             Arc::clone(&addresses),
             attached.clone(),
             ledger,
-            Arc::clone(&link),
+            Arc::clone(&contact),
             Arc::clone(&tools),
         ));
         let project = Arc::new(Project::new(
             Arc::clone(&env),
             Arc::clone(&addresses),
-            Arc::clone(&link),
+            Arc::clone(&contact),
             Arc::clone(&tools),
             Arc::clone(&calls),
-            place.clone(),
+            destination.clone(),
         ));
         Arc::new(Self {
             id,
-            place,
+            destination,
             env,
             addresses,
             attached,
-            link,
+            contact,
             tools,
             calls,
             project,
@@ -92,7 +91,7 @@ impl LinkParts {
     /// Lets the connection go, because its actors have ended: claimed calls may have run, and the tool list is not live any more.
     pub fn let_go(&self, loss: Loss) {
         self.calls.close_epochs(loss);
-        self.link.set_exchange(None);
+        self.contact.set_exchange(None);
         self.tools.link_ended();
     }
 
@@ -101,7 +100,7 @@ impl LinkParts {
         self.let_go(Loss::Gateway);
         let cause = Cause::Gateway;
         let availability = Availability::Absent(cause);
-        self.link.view.tell(Fact::Rests);
+        self.contact.view.tell(Fact::Rests);
         self.env.events.availability_changed(availability);
         self.calls.decide(|ledger, now| {
             let mut settlements = ledger.set_availability(availability, now);

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::calls::TakenIn;
 use super::hub::{Embedded, HubPort};
 use super::links::{Links, TooManyLinks};
-use super::parts::LinkParts;
-use super::place::Place;
+use super::parts::Link;
+use super::project::Destination;
 use super::records::Resumed;
 use super::standing::{CallsNow, LinkStatus, Standing, Standings, some_calls};
 use super::tools::{Published, Visible};
@@ -42,7 +42,7 @@ use crate::telemetry::flight::Timeline;
 
 /// One link, as a session has it.
 #[derive(Debug, Clone)]
-pub struct Port(Arc<LinkParts>);
+pub struct Port(Arc<Link>);
 
 /// The links of this process, as a session has them.
 #[derive(Debug, Clone)]
@@ -71,8 +71,8 @@ impl Port {
         self.0.id
     }
 
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn destination(&self) -> &Destination {
+        &self.0.destination
     }
 
     /// The project that the link leads to, if it leads to one.
@@ -81,7 +81,7 @@ impl Port {
     }
 
     pub fn seen(&self) -> Seen {
-        self.0.link.view.seen()
+        self.0.contact.view.seen()
     }
 
     /// The project that the link leads to, and whether its editor is there. `None` if the link leads to no project.
@@ -115,12 +115,12 @@ impl Port {
     }
 
     pub fn dialect(&self) -> &'static dyn Dialect {
-        self.0.link.dialect()
+        self.0.contact.dialect()
     }
 
     /// Why this session may not call a tool of the editor's list; `None` if it may.
     pub fn refusal(&self, tool: &Entry, session: SessionId) -> Option<Grounds> {
-        self.0.tools.refusal(tool, self.0.link.wanted().project(), session)
+        self.0.tools.refusal(tool, self.0.contact.wanted().project(), session)
     }
 
     pub fn refusal_at_once(&self, name: &str, arguments: &RawValue, session: SessionId) -> Option<Grounds> {
@@ -134,7 +134,7 @@ impl Port {
 
     /// Returns a receiver that waits until anything else is seen of the link.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.link.view.revisions()
+        self.0.contact.view.revisions()
     }
 
     /// Returns a receiver that waits until other tools are published.
@@ -165,7 +165,7 @@ impl Port {
     /// Says that the editor is wanted.
     pub fn want(&self) {
         let is_news = !self.is_wanted();
-        self.0.link.want_editor();
+        self.0.contact.want_editor();
         if let (true, Some(remote), Some(project)) = (is_news, self.0.remote(), self.leads_to()) {
             remote.hub.want(project);
         }
@@ -173,7 +173,7 @@ impl Port {
 
     /// Whether anybody has said that the editor is wanted.
     pub fn is_wanted(&self) -> bool {
-        self.0.link.is_wanted()
+        self.0.contact.is_wanted()
     }
 
     /// Gives the link its first survey. A session has just made that survey, and it led to this link.
@@ -203,7 +203,7 @@ impl Port {
         let (calls, number) = (&self.0.calls, call.id);
         let taken = calls.take_from_client(call, may_have_run, hold, refused, id);
         match (taken, turned_down) {
-            (TakenIn::Yes, _) if self.0.place != Place::Nowhere => calls.tell_of_held(),
+            (TakenIn::Yes, _) if self.0.destination != Destination::Nowhere => calls.tell_of_held(),
             (TakenIn::Yes, Some((cause, grounds))) => {
                 calls.decide(|ledger, now| ledger.turn_down(number, cause, grounds, now));
             }
@@ -244,8 +244,8 @@ impl Port {
 
     /// Says why there is no editor. `survey`: what was found; `None` while that is not known.
     pub fn lead_nowhere(&self, survey: Option<Survey>, availability: Availability, undecided: bool) {
-        self.0.link.set_survey(survey.map(Arc::new));
-        self.0.link.view.tell(Fact::LeadsNowhere { availability, undecided });
+        self.0.contact.set_survey(survey.map(Arc::new));
+        self.0.contact.view.tell(Fact::LeadsNowhere { availability, undecided });
     }
 
     /// Sets what callers may expect of the calls of this link.
@@ -282,7 +282,7 @@ impl Port {
             }
             return status;
         }
-        let (link, calls) = (&self.0.link, &self.0.calls);
+        let (contact, calls) = (&self.0.contact, &self.0.calls);
         let ((held, running), busy_for, busy_with) = calls.ledger(|ledger, now| {
             let busy_with = ledger
                 .running()
@@ -292,9 +292,9 @@ impl Port {
         let name_of = |session| Some(clean(&self.0.attached.get(session)?.handshake().name));
         let busy_for = busy_for.filter(|_| self.0.env.records.is_some()).and_then(name_of);
         LinkStatus {
-            picture: link.view_now(),
-            survey: link.survey_now(),
-            package: link.package(),
+            picture: contact.view_now(),
+            survey: contact.survey_now(),
+            package: contact.package(),
             source: self.0.tools.published.borrow().source,
             held,
             running,
@@ -388,7 +388,7 @@ impl Port {
     }
 
     /// Returns the session's end of the port to this link.
-    pub(super) fn of(link: Arc<LinkParts>) -> Self {
+    pub(super) fn of(link: Arc<Link>) -> Self {
         Self(link)
     }
 }
@@ -420,12 +420,12 @@ impl Ports {
         Port(self.0.nowhere_of(client))
     }
 
-    /// The link that leads to this place. Opens it if there is none.
+    /// The link that leads to this destination. Opens it if there is none.
     ///
     /// # Errors
     /// As many links are open as may be.
-    pub fn to(&self, place: Place) -> Result<Port, TooManyLinks> {
-        self.0.to(place).map(Port)
+    pub fn to(&self, destination: Destination) -> Result<Port, TooManyLinks> {
+        self.0.to(destination).map(Port)
     }
 
     /// The link to this project's editor. Opens it if there is none.

@@ -1,4 +1,4 @@
-//! Decides which project is wanted, from the link's place and the last survey, and tells all parts of the link at once.
+//! Decides which project is wanted, from the link's destination and the last survey, and tells all parts of the link at once.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::time::sleep;
 
 use super::calls::Calls;
-use super::place::Place;
-use super::state::Link;
+use super::contact::Contact;
 use super::tools::Tools;
 use crate::config::Config;
 use crate::core::calls::Wanted;
@@ -19,15 +18,37 @@ use crate::runtime::environment::Environment;
 use crate::runtime::messages::{Addresses, bridge};
 use crate::survey::Survey;
 
+/// Where a link leads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Destination {
+    /// To the editor of this project, as long as the link exists.
+    Project(PathBuf),
+    /// To the editor at the port that the user named, with the project that it is meant to have open, if that is known.
+    Port(Option<PathBuf>),
+    /// To no editor. A session is on such a link while no editor is found for it; the session's calls are refused. No actor
+    /// serves the link.
+    Nowhere,
+}
+
+impl Destination {
+    /// Returns the project to which the link leads for as long as the link exists.
+    pub fn project(&self) -> Option<&Path> {
+        match self {
+            Self::Project(project) | Self::Port(Some(project)) => Some(project),
+            Self::Port(None) | Self::Nowhere => None,
+        }
+    }
+}
+
 /// The wanted project of one link; see the module's documentation.
 #[derive(Debug)]
 pub struct Project {
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
-    link: Arc<Link>,
+    contact: Arc<Contact>,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
-    place: Place,
+    destination: Destination,
     /// The project of the last survey that was certain: it found a project, or nothing kept it from finding one. `None`
     /// before the first.
     found: Mutex<Option<Option<PathBuf>>>,
@@ -40,29 +61,29 @@ impl Project {
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
-        link: Arc<Link>,
+        contact: Arc<Contact>,
         tools: Arc<Tools>,
         calls: Arc<Calls>,
-        place: Place,
+        destination: Destination,
     ) -> Self {
         // Before the first survey of a link's own project, its rules for tools are not known, so no call may be sent.
-        let wanted = if place.project().is_some() { Wanted::Asked } else { Wanted::default() };
-        link.view.publish(|seen| seen.wanted = wanted.clone());
+        let wanted = if destination.project().is_some() { Wanted::Asked } else { Wanted::default() };
+        contact.view.publish(|seen| seen.wanted = wanted.clone());
         calls.decide(|ledger, now| ledger.want(wanted, now).1);
-        Self { env, addresses, link, tools, calls, place, found: Mutex::default(), foretold: Mutex::default() }
+        Self { env, addresses, contact, tools, calls, destination, found: Mutex::default(), foretold: Mutex::default() }
     }
 
     /// Returns the configuration that surveys for this link use.
     pub fn config(&self) -> Cow<'_, Config> {
-        match self.place.project() {
+        match self.destination.project() {
             None => Cow::Borrowed(&self.env.config),
             Some(to) => Cow::Owned(Config { project: Some(to.to_path_buf()), ..Config::clone(&self.env.config) }),
         }
     }
 
-    /// Whether the project is named, by the configuration or by this link's own place.
+    /// Whether the project is named, by the configuration or by this link's destination.
     fn is_named(&self) -> bool {
-        self.place.project().is_some() || self.env.config.project.is_some()
+        self.destination.project().is_some() || self.env.config.project.is_some()
     }
 
     /// Gives the link its first survey. A session has just made that survey, and it led to this link.
@@ -84,7 +105,7 @@ impl Project {
     pub fn surveyed(&self, survey: &Arc<Survey>) {
         // The rules come first: the rules of a project must be known before calls can be sent to its editor.
         let other_rules = self.tools.keep_rules(survey);
-        self.link.set_survey(Some(Arc::clone(survey)));
+        self.contact.set_survey(Some(Arc::clone(survey)));
         if other_rules {
             self.tools.rules_changed();
         }
@@ -132,12 +153,12 @@ impl Project {
 
     /// Applies a change of which project is wanted to the ledger, the bridge and the watchers of the link at once.
     fn want(&self, wanted: Wanted) {
-        self.link.view.publish(|seen| seen.wanted = wanted.clone());
+        self.contact.view.publish(|seen| seen.wanted = wanted.clone());
         let (news, settlements) = self.calls.ledger(|ledger, now| ledger.want(wanted, now));
         self.calls.settle(settlements);
         if news {
             self.addresses.bridge.cast(bridge::Message::ProjectMoved);
-            self.link.view.tell(Fact::ProjectMoved);
+            self.contact.view.tell(Fact::ProjectMoved);
         }
     }
 }

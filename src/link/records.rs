@@ -203,7 +203,7 @@ impl Calls {
             }
             Takeover::Seek(sent) => {
                 let recovered = self.recovered(sent, of_another_gateway);
-                self.link.want_editor();
+                self.contact.want_editor();
                 self.decide(|ledger, now| ledger.recover(recovered, now));
             }
         }
@@ -314,7 +314,7 @@ impl Calls {
         arguments: &RawValue,
     ) -> bool {
         let (call, arguments) = (sent.call, Arc::from(arguments.to_owned()));
-        let recovered = seek.then(|| self.recovered(sent, true)).inspect(|_| self.link.want_editor());
+        let recovered = seek.then(|| self.recovered(sent, true)).inspect(|_| self.contact.want_editor());
         let (taken_over, adopted) = self.ledger(|ledger, now| {
             let taken_over = recovered.map(|call| ledger.recover(call, now)).unwrap_or_default();
             (taken_over, ledger.adopt(call, by, &arguments, now))

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::editors::editors_changed;
 use super::hub::HubPort;
 use super::links::Links;
-use super::parts::LinkParts;
-use super::place::Place;
+use super::parts::Link;
 use super::port::Port;
+use super::project::Destination;
 use super::remote::Remote;
 use super::standing::{Standing, Standings};
 use crate::config::file::ProjectRules;
@@ -26,7 +26,7 @@ use crate::runtime::enter;
 use crate::runtime::messages::session::Message;
 use crate::survey::Survey;
 
-impl LinkParts {
+impl Link {
     /// Returns what this process has of the link, if a hub has the link.
     pub(super) fn remote(&self) -> Option<&Remote> {
         self.remote.as_ref().filter(|remote| remote.hub.is_used())
@@ -53,12 +53,12 @@ impl LinkParts {
             }
             *last = Some((connection, sighting.clone()));
         }
-        if self.link.wanted() != sighting.seen.wanted {
+        if self.contact.wanted() != sighting.seen.wanted {
             let wanted = sighting.seen.wanted.clone();
             let (_, settlements) = self.calls.ledger(|ledger, now| ledger.want(wanted, now));
             self.calls.settle(settlements);
         }
-        self.link.view.sighted(sighting.seen.clone());
+        self.contact.view.sighted(sighting.seen.clone());
         let lacks = self.lacks_tools();
         if lacks.is_none() {
             self.list_is_from(&sighting);
@@ -93,7 +93,7 @@ impl LinkParts {
             let project = self.leads_to().map(Path::to_path_buf);
             let survey = Survey { project, dialect, rules, facts, ..Survey::nothing() };
             let other = self.tools.keep_rules(&survey);
-            self.link.survey.send_replace(Some(Arc::new(survey)));
+            self.contact.survey.send_replace(Some(Arc::new(survey)));
             other
         });
         let before = Arc::clone(&self.tools.published.borrow().catalogue);
@@ -126,12 +126,12 @@ impl LinkParts {
 
     /// Makes the link one of this process, before its actors start: nothing is known of its editor.
     pub(super) fn comes_here(&self) {
-        self.link.view.tell(Fact::Expected {
+        self.contact.view.tell(Fact::Expected {
             state: "idle",
             availability: Availability::Coming(Cause::Connecting),
             undecided: true,
         });
-        self.link.view.publish(|seen| seen.wanted = Wanted::Asked);
+        self.contact.view.publish(|seen| seen.wanted = Wanted::Asked);
         self.calls.decide(|ledger, now| {
             let mut settlements = ledger.want(Wanted::Asked, now).1;
             settlements.extend(ledger.set_availability(Availability::Coming(Cause::Connecting), now));
@@ -157,9 +157,9 @@ impl Links {
     /// Takes what a hub sees of one of its links. Returns whether the hub must be asked for the tools.
     pub fn sighted(&self, connection: u64, sighting: Sighting) -> bool {
         let Ok(link) = self.to_project(&sighting.project) else { return false };
-        let before = link.link.view.seen();
+        let before = link.contact.view.seen();
         let lacks = link.sighted(connection, sighting);
-        if link.link.view.seen().matters_after(&before) {
+        if link.contact.view.seen().matters_after(&before) {
             editors_changed(self.sessions());
         }
         lacks
@@ -182,9 +182,9 @@ impl Links {
     pub fn hub_is_away(&self) {
         for link in self.all() {
             if link.remote().is_some() {
-                let seen = link.link.view.seen();
+                let seen = link.contact.view.seen();
                 let availability = Availability::Coming(Cause::Connecting);
-                link.link.view.sighted(Seen { availability, revision: seen.revision + 1, ..seen });
+                link.contact.view.sighted(Seen { availability, revision: seen.revision + 1, ..seen });
                 link.attached.tell(|| Message::LinkChanged);
             }
         }
@@ -197,9 +197,9 @@ impl Links {
         if link.remote().is_none() {
             return;
         }
-        if link.link.is_wanted() {
+        if link.contact.is_wanted() {
             let availability = Availability::Absent(Cause::Overload);
-            link.link.view.tell(Fact::LeadsNowhere { availability, undecided: false });
+            link.contact.view.tell(Fact::LeadsNowhere { availability, undecided: false });
         } else {
             self.close(link.id);
         }
@@ -211,7 +211,7 @@ impl Links {
         for link in self.all() {
             let Some(remote) = link.remote() else { continue };
             (*enter(&remote.sighted), *enter(&remote.stands)) = (None, None);
-            if !link.link.is_wanted() {
+            if !link.contact.is_wanted() {
                 self.close(link.id);
             }
         }
@@ -219,7 +219,7 @@ impl Links {
 
     /// Returns the projects whose editors are wanted.
     pub fn wanted(&self) -> Vec<PathBuf> {
-        let is_wanted = |link: &Arc<LinkParts>| link.link.is_wanted();
+        let is_wanted = |link: &Arc<Link>| link.contact.is_wanted();
         self.all().into_iter().filter(is_wanted).filter_map(|link| link.leads_to().map(Path::to_path_buf)).collect()
     }
 
@@ -248,8 +248,8 @@ impl Links {
     }
 
     /// Returns the hub's link that has a record of this call, if the hub was asked for it.
-    pub(super) fn of_remote_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
-        let has_it = |link: &Arc<LinkParts>| link.remote().is_some_and(|remote| remote.has(call));
+    pub(super) fn of_remote_call(&self, call: CallId) -> Option<Arc<Link>> {
+        let has_it = |link: &Arc<Link>| link.remote().is_some_and(|remote| remote.has(call));
         self.all().into_iter().find(has_it)
     }
 
@@ -263,7 +263,7 @@ impl Links {
     /// session does not mean are left by the router.
     pub fn come_here(&self) {
         for link in self.all() {
-            if link.place != Place::Nowhere {
+            if link.destination != Destination::Nowhere {
                 link.comes_here();
             }
         }
@@ -271,9 +271,9 @@ impl Links {
 
     /// Returns how all links of this process stand, as a session of another process is told.
     pub fn stand(&self, ask: Ask) -> (Vec<Standing>, Option<(CallId, PathBuf, Lookup)>) {
-        let of = |link: &Arc<LinkParts>| Some((link.leads_to()?.to_path_buf(), Arc::clone(link)));
-        let links: Vec<(PathBuf, Arc<LinkParts>)> = self.all().iter().filter_map(of).collect();
-        let standing = |(project, link): &(PathBuf, Arc<LinkParts>)| {
+        let of = |link: &Arc<Link>| Some((link.leads_to()?.to_path_buf(), Arc::clone(link)));
+        let links: Vec<(PathBuf, Arc<Link>)> = self.all().iter().filter_map(of).collect();
+        let standing = |(project, link): &(PathBuf, Arc<Link>)| {
             let port = Port::of(Arc::clone(link));
             let calls = ask.calls.then(|| port.all_calls());
             Standing {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use super::state::Link;
+use super::contact::Contact;
 use crate::client::Attached;
 use crate::config::Config;
 use crate::core::calls::Wanted;
@@ -49,7 +49,7 @@ pub struct Tools {
     pub published: watch::Sender<Published>,
     env: Arc<Environment>,
     attached: Attached,
-    link: Arc<Link>,
+    contact: Arc<Contact>,
     /// The editor's last tool list that has a revision.
     listing: Mutex<Option<Arc<ToolListing>>>,
     /// The last surveyed project, with its rules for tools.
@@ -75,7 +75,7 @@ struct Compared {
 
 impl Tools {
     /// Creates the tools of a link, with an empty catalogue.
-    pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>) -> Self {
+    pub fn new(env: Arc<Environment>, attached: Attached, contact: Arc<Contact>) -> Self {
         let nothing = Published {
             source: Source::None,
             disk_read: false,
@@ -89,7 +89,7 @@ impl Tools {
             published,
             env,
             attached,
-            link,
+            contact,
             listing: Mutex::default(),
             rules: Mutex::default(),
             shown: Mutex::default(),
@@ -131,7 +131,7 @@ impl Tools {
 
     /// Publishes these tools, and the unusable entries of their list. `None`: the published tools stay.
     pub fn show(&self, source: Source, listed: Option<&ToolListing>) {
-        let dialect = self.link.dialect();
+        let dialect = self.contact.dialect();
         let raises_windows = |tool: &EditorTool| dialect.package_tool(&tool.name) == Some(PackageTool::FocusWindow);
         let can_focus = self.env.can_focus();
         let known = Arc::clone(&self.published.borrow().tools);
@@ -163,9 +163,9 @@ impl Tools {
     pub fn told(&self) -> Arc<messages::Tools> {
         let published = self.published.borrow().clone();
         let rules = enter(&self.rules).clone().map(|(_, policy)| policy);
-        let dialect = self.link.dialect().name();
+        let dialect = self.contact.dialect().name();
         let package_version =
-            self.link.survey.borrow().as_ref().and_then(|survey| survey.facts.package_version.clone());
+            self.contact.survey.borrow().as_ref().and_then(|survey| survey.facts.package_version.clone());
         let mut told = enter(&self.told);
         if let Some(told) = told.as_ref()
             && told.dialect == dialect
@@ -246,7 +246,7 @@ impl Tools {
     /// Returns the rules for calls of this session to the wanted project. While it is not known which project is wanted, a
     /// project's rules refuse nothing; then nothing is sent either.
     fn policies_now(&self, session: SessionId) -> Policies<'_> {
-        match self.link.wanted() {
+        match self.contact.wanted() {
             Wanted::Asked => self.policies(session, None, Policy::default()),
             Wanted::Settled(wanted) => self.policies(session, wanted.as_deref(), self.policy_of(wanted.as_deref())),
         }
@@ -272,7 +272,7 @@ impl Tools {
     }
 
     fn policy_of(&self, project: Option<&Path>) -> Policy {
-        let surveyed = self.link.survey.borrow().clone();
+        let surveyed = self.contact.survey.borrow().clone();
         let found = surveyed.as_ref().and_then(|survey| survey.project.as_deref());
         match project {
             Some(wanted) if found != Some(wanted) => {
@@ -304,9 +304,9 @@ impl Tools {
         match (source, catalogue.find(name)) {
             (Source::Live, Some(entry)) => policies
                 .refusal(&entry.facts())
-                .or_else(|| policies.refusal_within(entry, arguments, self.link.dialect(), &catalogue)),
+                .or_else(|| policies.refusal_within(entry, arguments, self.contact.dialect(), &catalogue)),
             _ => {
-                self.link.dialect().package_tool(name)?;
+                self.contact.dialect().package_tool(name)?;
                 // The tool's annotations are not known without a live list: assume the worst.
                 policies.refusal(&unstated_tool(&[name]))
             }
@@ -332,7 +332,7 @@ impl Tools {
             (published.source, Arc::clone(&published.catalogue), published.rules)
         };
         // While it is not known which project is wanted, its rules are not known either.
-        if source != Source::Live || self.link.wanted() == Wanted::Asked {
+        if source != Source::Live || self.contact.wanted() == Wanted::Asked {
             return;
         }
         for session in sessions {
@@ -378,7 +378,7 @@ impl Tools {
     pub fn visible_to(&self, session: SessionId, client: Option<&str>) -> Visible {
         let catalogue = Arc::clone(&self.published.borrow().catalogue);
         let mut policies = self.policies_now(session);
-        if policies.project.is_none() && self.link.wanted() == Wanted::Asked {
+        if policies.project.is_none() && self.contact.wanted() == Wanted::Asked {
             // The client's roots may be the same as before. Until they are known the list stays as it is.
             if let Some((project, policy)) = enter(&self.rules).clone() {
                 (policies.project, policies.of_project) = (Some(project), policy);

@@ -61,7 +61,7 @@ struct Door {
 pub struct Awaited {
     doors: Vec<Arc<Door>>,
     project: PathBuf,
-    place: Mutex<Place>,
+    vacancy: Mutex<Vacancy>,
     /// Tells the link that its editor has connected.
     tell: Box<dyn Fn() + Send + Sync>,
 }
@@ -72,8 +72,8 @@ impl std::fmt::Debug for Awaited {
     }
 }
 
-/// The place of the one connection that an awaited has.
-enum Place {
+/// Whether an awaited has its one connection.
+enum Vacancy {
     Free,
     Kept(Kept),
     Taken,
@@ -119,7 +119,7 @@ impl Arrivals {
             door
         };
         let doors = ports.iter().map(|port| door_at(*port)).collect();
-        let awaited = Arc::new(Awaited { doors, project, place: Mutex::new(Place::Free), tell });
+        let awaited = Arc::new(Awaited { doors, project, vacancy: Mutex::new(Vacancy::Free), tell });
         for door in &awaited.doors {
             let mut expected = enter(&door.expected);
             expected.retain(|known| known.strong_count() > 0);
@@ -240,17 +240,17 @@ impl Door {
 impl Awaited {
     /// Keeps a connection, and tells the link, unless there is one that lives.
     fn keep(&self, kept: Kept) -> Result<(), Kept> {
-        let mut place = enter(&self.place);
-        let is_occupied = match &mut *place {
-            Place::Taken => true,
-            Place::Kept(before) => before.lives(),
-            Place::Free => false,
+        let mut vacancy = enter(&self.vacancy);
+        let is_occupied = match &mut *vacancy {
+            Vacancy::Taken => true,
+            Vacancy::Kept(before) => before.lives(),
+            Vacancy::Free => false,
         };
         if is_occupied {
             return Err(kept);
         }
-        *place = Place::Kept(kept);
-        drop(place);
+        *vacancy = Vacancy::Kept(kept);
+        drop(vacancy);
         (self.tell)();
         Ok(())
     }
@@ -260,20 +260,20 @@ impl Awaited {
     /// # Errors
     /// Why nothing can be listened to.
     pub fn take(self: &Arc<Self>, port: u16) -> Result<Option<BoxStream>, String> {
-        let mut place = enter(&self.place);
-        let is_here = match &mut *place {
-            Place::Kept(kept) => kept.port == port,
-            Place::Free | Place::Taken => false,
+        let mut vacancy = enter(&self.vacancy);
+        let is_here = match &mut *vacancy {
+            Vacancy::Kept(kept) => kept.port == port,
+            Vacancy::Free | Vacancy::Taken => false,
         };
         if is_here
-            && let Place::Kept(mut kept) = std::mem::replace(&mut *place, Place::Free)
+            && let Vacancy::Kept(mut kept) = std::mem::replace(&mut *vacancy, Vacancy::Free)
             && kept.lives()
         {
-            *place = Place::Taken;
+            *vacancy = Vacancy::Taken;
             let Kept { stream, read, .. } = kept;
             return Ok(Some(Box::new(Arrived { stream, read: read.freeze(), of: Arc::clone(self) })));
         }
-        drop(place);
+        drop(vacancy);
         let door = self.doors.iter().find(|door| door.port == port);
         door.and_then(|door| enter(&door.shut).clone()).map_or(Ok(None), Err)
     }
@@ -310,7 +310,7 @@ struct Arrived {
 
 impl Drop for Arrived {
     fn drop(&mut self) {
-        *enter(&self.of.place) = Place::Free;
+        *enter(&self.of.vacancy) = Vacancy::Free;
     }
 }
 

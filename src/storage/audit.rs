@@ -78,7 +78,7 @@ fn as_text<S: serde::Serializer>(call: &CallId, serializer: S) -> Result<S::Ok, 
 
 /// A complete line.
 #[derive(Serialize)]
-struct Line<'a> {
+struct AuditLine<'a> {
     time: String,
     #[serde(flatten)]
     entry: &'a Entry,
@@ -168,7 +168,7 @@ impl Audit {
                 // the same time.
                 let _turn = turn;
                 let arguments = arguments.as_deref().map(Arguments::of);
-                let line = serde_json::to_string(&Line {
+                let line = serde_json::to_string(&AuditLine {
                     time: humantime::format_rfc3339_millis(at).to_string(),
                     entry: &entry,
                     arguments,

@@ -73,8 +73,8 @@ impl GatewayCalls {
         Ok(())
     }
 
-    /// Leaves the lock file at the end of the process, as a killed process does. So a later gateway takes over the
-    /// calls of this process that a killed hub has.
+    /// Leaves the lock file at the end of the process, as a killed process does. So a later gateway takes over the calls
+    /// that this session made and that stand in the records of a killed hub.
     pub fn leave(&self) {
         self.is_left.store(true, Ordering::Relaxed);
     }
@@ -216,8 +216,8 @@ fn named_by_a_hub(by: &Taker<'_>) -> Option<BTreeSet<Arc<str>>> {
 }
 
 /// Moves the calls to this project's editor that an ended hub left into the taker's own records. Returns these calls,
-/// and whether the hub lives, or a session that may want them. `session`: the own session, which asks its former hub
-/// for nothing any more.
+/// and whether the hub lives, or a session that may want them. `session`: the own session. This process holds its lock,
+/// so that lock says nothing about it.
 ///
 /// The holder of the hub's lock owns the records. A gateway that is no hub holds the lock only while it takes calls
 /// out.
@@ -234,7 +234,7 @@ pub fn take_over_from_hub(by: Taker<'_>, session: Option<&str>) -> (Vec<Left>, b
             return false;
         }
         let asker = &*left.sent.origin.session;
-        // The open requests of the own session are handled when it brings them.
+        // Open requests of the own session stay for `follow`. Only what was delivered is taken here.
         let asker = if session == Some(asker) { Asker::Unknown } else { self::asker(by.state, asker) };
         others_live |= asker == Asker::Lives;
         left.is_left_behind(asker)
@@ -267,8 +267,8 @@ pub fn follow(state: &Path, own: &CallFile, session: &str, open: &BTreeSet<u64>)
     let visited = visit(&folder, |file| {
         for left in file.left().into_iter().filter(is_own) {
             if left.told {
-                // The client was told that the call runs, or is told so now, and asks for the call by its id; see
-                // `take_over_from_hub`.
+                // The client has the answer "still running", or gets it now, and will ask by the call's id. What is marked
+                // as delivered is taken out by `take_over_from_hub`.
                 file.delivered(left.sent.origin);
             } else if !open.contains(&left.sent.origin.number) || own.take_in(&left).is_ok() {
                 file.forget(left.sent.call);
@@ -316,7 +316,7 @@ pub fn is_owed(state: &Path, session: &str) -> bool {
 /// Takes over the records of a hub that has ended, while `takes` runs. `None` if another process has them.
 fn visit<T>(folder: &HubFolder, takes: impl FnOnce(&CallFile) -> T) -> Option<T> {
     let elected = folder.elect().ok()??;
-    // The hub's own word about itself is removed: nobody may take this process for that hub.
+    // Removes the file in which the ended hub names itself: nobody may take this process for that hub.
     elected.unpublish();
     // If the records are a copy, the hub that wrote them may live, with all its sessions.
     if CallFile::read(&folder.records()).ok()?.is_copy {

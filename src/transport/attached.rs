@@ -8,11 +8,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::{Spawn, Tree};
+use crate::core::ShutdownReason;
 use crate::core::call_records::Origin;
 use crate::core::call_records::fate::{Adopter, Facts, Fate, fate};
 use crate::core::calls::NewCall;
 use crate::core::said::Said;
-use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::actors::parts::Parts;
 use crate::client::Client;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::core::user_text;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{DRAIN_MAX, FLUSH_MAX, FLUSH_READING_MAX};

@@ -13,11 +13,11 @@ use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client};
+use crate::core::ShutdownReason;
 use crate::core::call_records::SentCall;
-use crate::core::shutdown::ShutdownReason;
 use crate::limits::hub::{CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::platform::local_socket::{self, Connection, Listener};
 use crate::protocol::hub::{self, Hello, Reason, Refusal, Reply, Welcome};
 use crate::protocol::jsonrpc;
@@ -102,7 +102,7 @@ pub fn recover(parts: &Parts) {
 
 /// Returns the link to the editor that a call was sent to. A call cannot be looked for if its project is unknown, or if
 /// as many links are open as may be. Such a call belongs to the first link.
-fn link_of(parts: &Parts, sent: &SentCall) -> Arc<LinkParts> {
+fn link_of(parts: &Parts, sent: &SentCall) -> Arc<Link> {
     let link = sent.project.as_deref().and_then(|project| parts.links.to_project(project).ok());
     link.unwrap_or_else(|| Arc::clone(parts.links.first()))
 }

@@ -12,7 +12,7 @@ use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::fsm::cause::Loss;
 use crate::limits::FLUSH_MAX;
-use crate::link::{LinkParts, Place};
+use crate::link::{Destination, Link};
 use crate::protocol::ids::LinkId;
 
 /// Starts a tree for each link to an editor that is opened. At the end, stops all trees.
@@ -23,7 +23,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
         openings.mark_unchanged();
         tended.retain(|_, (_, tending)| !tending.is_finished());
         for link in parts.links.all() {
-            if link.place != Place::Nowhere && !tended.contains_key(&link.id) {
+            if link.destination != Destination::Nowhere && !tended.contains_key(&link.id) {
                 let (stop, stopping) = watch::channel(false);
                 let id = link.id;
                 let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);
@@ -45,7 +45,7 @@ pub(super) async fn serve<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch:
 }
 
 /// Runs one link until the gateway ends, or until the only session has left the link.
-async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<bool>) {
+async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<Link>, spawn: S, mut end: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).run_deadlines());
     let (stop, stopping) = watch::channel(false);
     let mut tree = pin!(Tree::of_link(Arc::clone(&link), spawn).run(stopping));
@@ -65,7 +65,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
         }
     }
     link.calls.close_epochs(Loss::Shutdown);
-    link.link.keep_push_listener(None);
+    link.contact.keep_push_listener(None);
     if !parts.links.is_for_one() {
         // The one client may still want to know how its calls ended.
         parts.links.close(link.id);
@@ -75,7 +75,7 @@ async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut e
 }
 
 /// Waits until the link can be closed: the only session has left it, and its calls have ended.
-async fn left(parts: &Parts, link: &Arc<LinkParts>) {
+async fn left(parts: &Parts, link: &Arc<Link>) {
     let mut left = link.left.subscribe();
     loop {
         while !*left.borrow_and_update() {

@@ -14,12 +14,12 @@ use crate::actors::gateway::{Spawn, lone_session};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, Conversation, Departure, Lines, Posting};
 use crate::config::Config;
+use crate::core::ShutdownReason;
 use crate::core::call_records::Origin;
-use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
 use crate::limits::{FLUSH_READING_MAX, SHARED_WRITE_BYTES};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::{self, ClientInfo, ToolResult};
 
@@ -38,7 +38,7 @@ pub struct Posts<S> {
     /// While no editor is found, a message is on one of these links: the first is for messages that may use all
     /// editors, the second for messages for one project. All messages share them, because what they show depends on the
     /// editors alone.
-    nowhere: [Arc<LinkParts>; 2],
+    nowhere: [Arc<Link>; 2],
 }
 
 impl<S> Drop for Posts<S> {
@@ -67,7 +67,7 @@ impl<S: Spawn> Posts<S> {
     }
 
     /// Returns the link for messages that may use all editors and have chosen none.
-    pub fn nowhere(&self) -> &Arc<LinkParts> {
+    pub fn nowhere(&self) -> &Arc<Link> {
         &self.nowhere[0]
     }
 

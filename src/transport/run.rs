@@ -17,7 +17,7 @@ use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::{Ended, Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::Client;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::fsm::cause::Loss;
 use crate::limits::hub::HUB_VERDICTS_MAX;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};

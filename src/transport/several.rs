@@ -20,8 +20,8 @@ use super::run::Pumps;
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client, TooManySessions};
+use crate::core::ShutdownReason;
 use crate::core::calls::Keep;
-use crate::core::shutdown::ShutdownReason;
 use crate::limits::http::POSTS_MAX;
 use crate::limits::hub::HUB_SESSION_STILL_MAX;
 use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX};
@@ -43,7 +43,7 @@ pub struct Several<S> {
 }
 
 #[derive(Debug)]
-pub struct Session {
+pub struct OpenSession {
     pub client: Arc<Client>,
     /// `None` until the session has ended; then why it ended.
     pub ended: watch::Receiver<Option<ShutdownReason>>,
@@ -80,7 +80,7 @@ impl<S: Spawn> Several<S> {
         arrival: impl Into<Arrival>,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
-    ) -> Result<Session, TooManySessions> {
+    ) -> Result<OpenSession, TooManySessions> {
         let arrival = arrival.into();
         // The session of another process has its own link in that process, for the time while no editor is found.
         let own = (!arrival.speaks_port).then(|| self.parts.links.nowhere().id);
@@ -104,7 +104,7 @@ impl<S: Spawn> Several<S> {
         sessions.retain(|session| !session.is_finished());
         sessions.push(session);
         drop(sessions);
-        Ok(Session { client, ended })
+        Ok(OpenSession { client, ended })
     }
 
     /// Waits until a task outside of the supervision trees has panicked, which is our bug.

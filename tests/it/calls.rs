@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::support::{PATIENT, SLACK, UNKNOWN, connected, editor, plain, took, unity, until};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::limits;
 use holdfast_fake_unity::PACKAGES;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ async fn a_call_before_the_editor_is_there_runs_as_soon_as_it_is() {
 async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(20)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let id = gateway.client.call_with_progress("count", json!({"key": "held"}), "token").await;
     let (text, error) = gateway.client.text(&id).await;
@@ -130,7 +130,7 @@ async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
 async fn an_editor_that_never_returns_is_given_up_within_the_clients_patience() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(5000)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let id = gateway.client.call("count", json!({"key": "never"})).await;
     let (text, error) = gateway.client.text(&id).await;
@@ -184,7 +184,7 @@ async fn a_tool_that_no_live_list_has_is_unknown_and_one_that_is_not_listed_yet_
 async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_editor_is_told_at_once() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(20)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
     let began = Instant::now();
     let large = gateway.client.call("echo", json!({"text": "x".repeat(PACKAGES[0].facts.request_max_bytes)})).await;
     let (text, error) = gateway.client.text(&large).await;
@@ -221,7 +221,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
 async fn a_call_cancelled_while_held_is_never_sent_nor_answered() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.reload(Duration::from_secs(10)).await.unwrap();
-    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
     let id = gateway.client.call("count", json!({"key": "cancelled"})).await;
     gateway.client.ping().await;
     gateway.client.cancel(&id).await;

@@ -419,7 +419,7 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
         for forged in ["UNITY_SHUTDOWN", "USER_DISCONNECT"] {
             let mut stage = Stage::set(row).await;
             sleep(Duration::from_secs(6)).await;
-            let port = stage.it.parts.link().link.push_port().unwrap();
+            let port = stage.it.parts.link().contact.push_port().unwrap();
             let mut socket = stage.it.net.connect(port).await.unwrap();
             let line = json!({"type": forged, "timestamp": "", "payload": {"reason": {"type": forged, "message": ""}}});
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();

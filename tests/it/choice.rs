@@ -144,7 +144,7 @@ async fn a_choice_for_a_project_holds_there_and_what_the_projects_file_hides_is_
     let before = it.client.notifications(LIST_CHANGED).len();
 
     host.put(&file, "[policy]\ndeny = ['count']\n");
-    until("it is read", || it.parts.link().link.survey.borrow().as_ref().unwrap().rules.found).await;
+    until("it is read", || it.parts.link().contact.survey.borrow().as_ref().unwrap().rules.found).await;
     it.client.ping().await;
     assert_eq!(it.client.notifications(LIST_CHANGED).len(), before, "the list is as before");
     host.put(&file, "[policy]\ndeny = ['count']\nhide_denied = true\n");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::{Setup, ask_every_log, editor, gateway, plain, quiet_sabotage, unity, until, within};
 use holdfast::actors::parts::Parts;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::push;
 use holdfast::transport::run::{self, Pumps};
@@ -23,7 +23,7 @@ async fn a_panic_in_a_task_of_an_actor_is_a_failure_of_the_actor() {
     gateway.client.open_async().await;
     gateway.ready().await;
     // The task that binds the listener panics; only a restarted actor binds again.
-    until("the push listener", || gateway.parts.link().link.push_port().is_some()).await;
+    until("the push listener", || gateway.parts.link().contact.push_port().is_some()).await;
     assert_eq!(gateway.parts.env.health.restarts().get("push"), Some(&1));
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
@@ -124,7 +124,7 @@ async fn what_is_owed_at_the_end_is_written_before_a_stuck_part_is_waited_for() 
     gateway.client.open_async().await;
     let running = gateway.client.call("hold", json!({})).await;
     until("the call runs", || unity.stats().running == 1).await;
-    until("the push listener", || gateway.parts.link().link.push_port().is_some()).await;
+    until("the push listener", || gateway.parts.link().contact.push_port().is_some()).await;
     gateway.sabotage.stick("push");
     assert!(gateway.parts.link().addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)));
     let began = Instant::now();

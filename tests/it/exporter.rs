@@ -17,7 +17,7 @@ use crate::support::scrape::{Scrape, answer, get};
 use crate::support::{Log, Setup, until, within};
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::limits::METRICS_RECORD_RETRY;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::Host as _;

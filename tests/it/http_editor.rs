@@ -460,7 +460,7 @@ async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_he
     let pings = || editor.heads.lock().unwrap().len();
     until("the heartbeat is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
-    until("the heartbeat is given up", || it.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the heartbeat is given up", || it.parts.link().contact.view.borrow().epoch.is_none()).await;
     assert_eq!(editor.asked(), 0);
     drop(editor);
     sleep(Duration::from_secs(1)).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::limits::{CALLS_LISTED_MAX, FINISHED_CALLS_MAX, TOOL_SCHEMA_MAX_BYTES};
 use holdfast::protocol::mcp;

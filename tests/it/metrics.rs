@@ -240,7 +240,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
-    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    exporter.end(&gateway.parts, holdfast::core::ShutdownReason::Signal).await;
     assert!(gateway.net.connect(METRICS_PORT).await.is_err(), "it is gone");
     gateway.close().await;
 }
@@ -259,7 +259,7 @@ async fn a_taken_port_is_tried_again_and_holds_nobody_up() {
     drop(taken);
     until("it listens", || log.of("exporter_listening").len() == 1).await;
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
-    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    exporter.end(&gateway.parts, holdfast::core::ShutdownReason::Signal).await;
     gateway.close().await;
 }
 
@@ -273,6 +273,6 @@ async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
     // The flight recorder keeps its steps even so.
     assert!(gateway.parts.env.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));
-    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    exporter.end(&gateway.parts, holdfast::core::ShutdownReason::Signal).await;
     gateway.close().await;
 }

@@ -147,7 +147,7 @@ async fn a_message_that_our_decoder_fails_on_costs_that_message_and_no_call() {
         it.ready().await;
         let held = it.client.call("hold", json!({})).await;
         sleep(Duration::from_secs(1)).await;
-        let connections = it.parts.link().link.view.borrow().connections;
+        let connections = it.parts.link().contact.view.borrow().connections;
 
         misreading.fails.store(true, Ordering::SeqCst);
         // A package that announces nothing is asked something.
@@ -158,7 +158,7 @@ async fn a_message_that_our_decoder_fails_on_costs_that_message_and_no_call() {
         unity.release();
         let (text, failed) = it.client.text(&held).await;
         assert!(!failed, "{spoken:?}: {text}");
-        assert_eq!(it.parts.link().link.view.borrow().connections, connections, "{spoken:?} kept its connection");
+        assert_eq!(it.parts.link().contact.view.borrow().connections, connections, "{spoken:?} kept its connection");
         drop(beside);
         it.close().await;
     }

@@ -125,7 +125,7 @@ async fn a_read_of_the_console_is_held_through_a_reload_and_told_truly_if_it_is_
     let read = read_json(&mut it, CONSOLE).await;
     assert!(read["Logs"].is_array(), "{read}");
     unity.quit().await.unwrap();
-    until("it is gone", || it.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("it is gone", || it.parts.link().contact.view.borrow().epoch.is_none()).await;
     let error = refused(&mut it, CONSOLE).await;
     assert_eq!((&error["code"], &error["data"]["verdict"]), (&json!(-32603), &json!("not_executed")), "{error}");
     let text = error["message"].as_str().unwrap();

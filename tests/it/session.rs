@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::support::{Gateway, PORT, SLACK, Setup, UNKNOWN, connected, editor, gateway, plain, took, unity, until};
 use holdfast::config::Config;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::limits;
 use holdfast::protocol::policy::Toolset;
@@ -276,7 +276,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     gateway.client.line(&answer.to_string()).await;
     let wanted = dunce::canonicalize(folder.path()).unwrap();
     until("the project is found", || {
-        gateway.parts.link().link.survey.borrow().as_ref().and_then(|survey| survey.project.clone())
+        gateway.parts.link().contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone())
             == Some(wanted.clone())
     })
     .await;
@@ -530,7 +530,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
 async fn stdins_end_answers_everything_and_is_quick_when_nothing_was_sent() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.down().await.unwrap();
-    until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
     let held = gateway.client.call("count", json!({"key": "held"})).await;
     let waiting = gateway.client.call("holdfast_wait_ready", json!({})).await;
     gateway.client.ping().await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::client::Client;
 use crate::support::sabotage::{Fault, Hook};
 use crate::support::{Gateway, SLACK, Setup, UNKNOWN, editor, gateway, plain, unity, until};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::limits;
 use holdfast_mcp_client::answer::names;
 use serde_json::{Value, json};

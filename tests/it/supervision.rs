@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::sabotage::{Fault, Hook, Sabotage};
 use crate::support::{Gateway, Setup, editor, gateway, plain, unity, until, within};
 use holdfast::actors::parts::Parts;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::{bridge, discovery, push, registry, session};
@@ -75,7 +75,7 @@ async fn connected() -> (Gateway, FakeUnity) {
     let mut gateway = gateway(setup);
     gateway.client.open_async().await;
     gateway.ready().await;
-    until("the push listener", || gateway.parts.link().link.push_port().is_some()).await;
+    until("the push listener", || gateway.parts.link().contact.push_port().is_some()).await;
     for name in LEAVES {
         alive(&gateway, name, 1).await;
     }
@@ -117,8 +117,8 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     until("the call runs", || unity.stats().running == 1).await;
     let held = gateway.client.call("count", json!({"key": "held"})).await;
     gateway.client.ping().await;
-    let epoch = gateway.parts.link().link.view.borrow().epoch;
-    let port = gateway.parts.link().link.push_port();
+    let epoch = gateway.parts.link().contact.view.borrow().epoch;
+    let port = gateway.parts.link().contact.push_port();
     let ids: Vec<ActorId> = LEAVES.iter().map(|leaf| gateway.sabotage.id(leaf)).collect();
 
     let ends = strike(&gateway, name, hook, fault).await;
@@ -137,7 +137,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
         let (text, error) = gateway.client.text(&running).await;
         assert!(error && text.starts_with("Outcome unknown: a part of holdfast failed"), "{what}: {text}");
     } else {
-        assert_eq!(gateway.parts.link().link.view.borrow().epoch, epoch, "{what}: the connection was touched");
+        assert_eq!(gateway.parts.link().contact.view.borrow().epoch, epoch, "{what}: the connection was touched");
         assert_eq!(unity.stats().accepts, 1, "{what}: dialled again");
         assert!(gateway.client.answered(&running).is_none(), "{what}: answered before the editor did");
         unity.release();
@@ -147,7 +147,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     let (text, error) = gateway.client.text(&held).await;
     assert!(!error && text.contains("held"), "{what}: {text}");
     assert_eq!(unity.runs("held"), 1, "{what}: the held call ran once");
-    assert_eq!(gateway.parts.link().link.push_port(), port, "{what}: the push port");
+    assert_eq!(gateway.parts.link().contact.push_port(), port, "{what}: the push port");
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{what}");
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()), "{what}");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{what}");
@@ -171,7 +171,7 @@ async fn a_wish_that_falls_with_discovery_is_its_successors() {
     for hook in [Hook::Handle, Hook::PostStart] {
         let (mut gateway, unity) = connected().await;
         unity.rst().await.unwrap();
-        until("the loss is seen", || gateway.parts.link().link.view.borrow().epoch.is_none()).await;
+        until("the loss is seen", || gateway.parts.link().contact.view.borrow().epoch.is_none()).await;
         gateway.sabotage.plant("discovery", Hook::Handle, Fault::Panic);
         if hook == Hook::PostStart {
             gateway.sabotage.plant("discovery", hook, Fault::Panic);
@@ -189,7 +189,7 @@ async fn a_wish_that_falls_with_discovery_is_its_successors() {
 async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
     for fault in [Fault::Panic, Fault::Err] {
         let (mut gateway, unity) = connected().await;
-        let port = gateway.parts.link().link.push_port();
+        let port = gateway.parts.link().contact.push_port();
         let running = gateway.client.call("hold", json!({})).await;
         until("the call runs", || unity.stats().running == 1).await;
         let held = gateway.client.call("count", json!({"key": "held"})).await;
@@ -214,7 +214,7 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         unity.release();
         until("one connection is left", || unity.stats().connections == 1).await;
         assert_eq!(gateway.sabotage.id("session"), session, "{fault:?}");
-        until("the push listener", || gateway.parts.link().link.push_port() == port).await;
+        until("the push listener", || gateway.parts.link().contact.push_port() == port).await;
         assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{fault:?}");
     }
 }
@@ -295,7 +295,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
             let dials = if *name == "session" { 1 } else { 101 };
             assert_eq!(unity.stats().accepts, dials, "{name}: dials");
             assert_eq!(unity.stats().connections, 1, "{name}: connections");
-            let connection = gateway.parts.link().link.connection.clone();
+            let connection = gateway.parts.link().contact.connection.clone();
             assert_eq!(connection.available_permits(), 0, "{name}: the connection holds its permit");
             unity.quit().await.unwrap();
             until("the permit is back", || connection.available_permits() == 1).await;
@@ -318,7 +318,7 @@ async fn exhaust_link(gateway: &Gateway, name: &'static str) {
 #[tokio::test(start_paused = true)]
 async fn a_link_that_fails_too_often_rests_1_5_30_and_30_seconds_and_says_so_and_the_session_goes_on() {
     let (mut gateway, unity) = connected().await;
-    let (port, session) = (gateway.parts.link().link.push_port(), gateway.sabotage.id("session"));
+    let (port, session) = (gateway.parts.link().contact.push_port(), gateway.sabotage.id("session"));
     for (rest, name) in [1_u64, 5, 30, 30, 30].into_iter().zip(LEAVES.iter().cycle()) {
         let name = if *name == "session" { "bridge" } else { name };
         let kills = gateway.sabotage.lives(name).len() + 5;
@@ -337,8 +337,8 @@ async fn a_link_that_fails_too_often_rests_1_5_30_and_30_seconds_and_says_so_and
         let (took, rest) = (began.elapsed(), Duration::from_secs(rest));
         assert!(took + Duration::from_millis(50) > rest && took < rest + Duration::from_secs(2), "{name}: {took:?}");
         gateway.ready().await;
-        until("the push listener", || gateway.parts.link().link.push_port().is_some()).await;
-        assert_eq!(gateway.parts.link().link.push_port(), port);
+        until("the push listener", || gateway.parts.link().contact.push_port().is_some()).await;
+        assert_eq!(gateway.parts.link().contact.push_port(), port);
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
         sleep(Duration::from_secs(31)).await;
     }
@@ -378,7 +378,7 @@ async fn exhaust_root(gateway: &Gateway) {
 #[tokio::test(start_paused = true)]
 async fn a_session_that_fails_too_often_is_built_again_after_1_5_and_30_seconds_and_then_ends() {
     let (mut gateway, unity) = connected().await;
-    let (epoch, link) = (gateway.parts.link().link.view.borrow().epoch, gateway.sabotage.id("link"));
+    let (epoch, link) = (gateway.parts.link().contact.view.borrow().epoch, gateway.sabotage.id("link"));
     for (round, delay) in [1_u64, 5, 30].into_iter().enumerate() {
         let running = gateway.client.call("hold", json!({})).await;
         until("the call runs", || unity.stats().running == 1).await;
@@ -412,7 +412,7 @@ async fn a_session_that_fails_too_often_is_built_again_after_1_5_and_30_seconds_
             "round {round}: built again after {took:?}"
         );
         gateway.ready().await;
-        assert_eq!((gateway.parts.link().link.view.borrow().epoch, gateway.sabotage.id("link")), (epoch, link));
+        assert_eq!((gateway.parts.link().contact.view.borrow().epoch, gateway.sabotage.id("link")), (epoch, link));
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     }
     let running = gateway.client.call("hold", json!({})).await;

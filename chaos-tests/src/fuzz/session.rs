@@ -12,7 +12,7 @@ use std::time::Duration;
 use holdfast::actors::gateway::Plain;
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::Liveness;

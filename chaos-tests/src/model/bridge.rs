@@ -2,8 +2,8 @@
 
 use holdfast::core::bridge::{BridgeCore, Hands};
 use holdfast::core::calls::{Ledger, LedgerAccess, Settlement};
-use holdfast::core::exchange::Order;
-use holdfast::fsm::Outbox;
+use holdfast::core::exchange::Errand;
+use holdfast::fsm::Reaction;
 use holdfast::fsm::bridge::{self as machine, ConnectFailure, Effect, Event, Timer};
 use holdfast::fsm::cause::Loss;
 use holdfast::protocol::ids::Epoch;
@@ -99,7 +99,7 @@ impl LedgerAccess for Shell<'_> {
 }
 
 impl Hands<()> for Shell<'_> {
-    fn stepped(&mut self, _before: machine::State, out: &Outbox<machine::Bridge>, _event: Event) {
+    fn stepped(&mut self, _before: machine::State, out: &Reaction<machine::Bridge>, _event: Event) {
         if out.unexpected {
             self.world.mark(Wrong::Surprise);
         }
@@ -127,10 +127,10 @@ impl Hands<()> for Shell<'_> {
     // A dial in the model is refused or not; how often it was tried makes no difference.
     fn hurry(&mut self, (): &()) {}
 
-    fn order(&mut self, (): &(), order: Order) {
+    fn order(&mut self, (): &(), errand: Errand) {
         let current = self.current();
         if let Some(line) = self.line(current) {
-            line.exchange.order(order);
+            line.exchange.order(errand);
             line.woken = true;
         }
     }

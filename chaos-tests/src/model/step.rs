@@ -1,7 +1,7 @@
 //! Carries out one action of the model.
 
 use holdfast::core::calls::{LedgerAccess as _, Settlement};
-use holdfast::core::exchange::{self, After, Answers, JobState, JobStep, Next, Order, Outcome, Settled, Unsendable};
+use holdfast::core::exchange::{After, Errand, JobState, JobStep, Learned, Next, ReplyTo, Settled, Unsendable};
 use holdfast::fsm::bridge::{ConnectFailure, Disconnect, Event, Evidence, Sign, Timer};
 use holdfast::fsm::cause::{Cause, Loss};
 use holdfast::limits::OUTCOMES_ASKED_EVERY;
@@ -97,7 +97,7 @@ impl Step<'_> {
                 self.world.settle_all(self.setting, said);
             }
             Action::Ask(line) => {
-                self.line(line).exchange.order(Order::Outcomes);
+                self.line(line).exchange.order(Errand::Outcomes);
                 self.line(line).woken = true;
             }
             Action::AskAnew(line) => self.ask(line, true),
@@ -335,7 +335,7 @@ impl Step<'_> {
                 self.line(index).exchange = exchange;
                 self.world.ledger = ledger;
                 match next {
-                    Next::Order(Order::Greeting) => {
+                    Next::Errand(Errand::Greeting) => {
                         let line = self.line(index);
                         line.exchange.asks_greeting(Line::number(epoch, Message::Greeting));
                         line.put(Message::Greeting);
@@ -346,8 +346,8 @@ impl Step<'_> {
                         line.put(Message::List);
                         self.watch_the_window(index);
                     }
-                    Next::Order(Order::Outcomes) => self.ask(index, false),
-                    Next::Order(Order::Cancel(_) | Order::Heartbeat) | Next::Call(_) => {}
+                    Next::Errand(Errand::Outcomes) => self.ask(index, false),
+                    Next::Errand(Errand::Cancel(_) | Errand::Heartbeat) | Next::Call(_) => {}
                     Next::Wait => self.line(index).woken = false,
                 }
             }
@@ -497,7 +497,7 @@ impl Step<'_> {
                 let journal = self.setting.is_asked().then(|| self.line(index).process.to_string());
                 let (window, has_jobs) = (self.setting.window, self.setting.has_jobs());
                 let exchange = &mut self.line(index).exchange;
-                if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
+                if exchange.reply(Line::number(epoch, Message::Greeting), None) == ReplyTo::Greeting {
                     if has_jobs {
                         exchange.jobs.are_asked_alone = true;
                     }
@@ -528,7 +528,7 @@ impl Step<'_> {
         let key = seam::key((call, line.nths[usize::from(call)]), line.process);
         let number = Line::number(line.epoch(), Message::Call(call));
         line.woken = true;
-        let Answers::Call(id, after) = line.exchange.reply(number, None) else { return };
+        let ReplyTo::Call(id, after) = line.exchange.reply(number, None) else { return };
         self.world.records(|records| records.is_job(call, key.clone()));
         let before = self.world.ledger.clone();
         let World { lines, ledger, .. } = &mut *self.world;
@@ -546,7 +546,7 @@ impl Step<'_> {
         let line = self.line(index);
         line.owed &= !Line::bit(Message::List);
         let number = Line::number(line.epoch(), Message::List);
-        matches!(line.exchange.reply(number, None), Answers::List { .. })
+        matches!(line.exchange.reply(number, None), ReplyTo::List { .. })
     }
 
     fn leaves(&mut self, index: u8, why: LeaveReason) {
@@ -566,7 +566,7 @@ impl Step<'_> {
             Broken::OldFrameAccepted => number(epoch, call),
             Broken::RepliesInOrder => {
                 let exchange = &self.line(index).exchange;
-                let open = |call: &u8| exchange.clone().reply(number(epoch, *call), None) != Answers::Nothing;
+                let open = |call: &u8| exchange.clone().reply(number(epoch, *call), None) != ReplyTo::Nothing;
                 let first = (0..u8::try_from(MAX_CALLS).unwrap_or(u8::MAX)).find(open);
                 number(epoch, first.unwrap_or(call))
             }
@@ -578,7 +578,7 @@ impl Step<'_> {
         self.line(index).woken = true;
         let World { lines, ledger, .. } = &mut *self.world;
         let exchange = &mut lines[usize::from(index)].exchange;
-        let Answers::Call(id, after) = exchange.reply(number, refusal) else { return };
+        let ReplyTo::Call(id, after) = exchange.reply(number, refusal) else { return };
         let answered = ledger.with(|ledger, now| exchange.answered((id, after), refusal, seam::answer(), ledger, now));
         if answered.known && from <= self.world.ghost.over && refusal.is_none() {
             self.world.mark(Wrong::OldFrame);
@@ -617,7 +617,7 @@ impl Step<'_> {
         let (_, answers) = self.line(index).answers.pop_front().unwrap_or_default();
         let (process, epoch) = (self.line(index).process, self.line(index).epoch());
         let exchange = &mut self.line(index).exchange;
-        let Answers::Outcomes(asked) = exchange.reply(Line::number(epoch, Message::Outcomes(question)), None) else {
+        let ReplyTo::Outcomes(asked) = exchange.reply(Line::number(epoch, Message::Outcomes(question)), None) else {
             if self.broken(Broken::StaleOutcomeCounts) {
                 self.told(index, process, answers);
             }
@@ -658,14 +658,14 @@ impl Step<'_> {
                     Some((_, holdfast::protocol::dialect::Recovery::Journal(key))) if any => key,
                     _ => seam::key(sending, process),
                 };
-                let outcome = match status {
-                    Status::Done => Outcome::Ended(seam::answer()),
-                    Status::Interrupted => Outcome::Interrupted,
-                    Status::NotRun => Outcome::NotRun { sealed: true },
-                    Status::Queued | Status::Running => Outcome::Running,
-                    Status::Forgotten => Outcome::Forgotten,
+                let learned = match status {
+                    Status::Done => Learned::Ended(seam::answer()),
+                    Status::Interrupted => Learned::Interrupted,
+                    Status::NotRun => Learned::NotRun { sealed: true },
+                    Status::Queued | Status::Running => Learned::Running,
+                    Status::Forgotten => Learned::Forgotten,
                 };
-                exchange::outcome(call, &key, outcome, ledger, now)
+                learned.tell(call, &key, ledger, now)
             });
             self.settle(settlements);
         }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::link::LinkParts;
+use holdfast::link::Link;
 use holdfast::platform::host::Liveness;
 use holdfast::protocol::dialect;
 use holdfast::protocol::ids::LinkId;
@@ -166,7 +166,7 @@ async fn gateway(
             let counts = parts.client.outbox.counts();
             recorder.record(Event::Left(Sizes { open: counts.open, queued: counts.queued, held, flying, edge: 0 }));
             for link in links {
-                recorder.record(Event::PermitsLeft(link.link.connection.available_permits()));
+                recorder.record(Event::PermitsLeft(link.contact.connection.available_permits()));
             }
         }
     };
@@ -179,17 +179,17 @@ async fn gateway(
 }
 
 /// Each link of a gateway, also if it was closed.
-type SeenLinks = BTreeMap<LinkId, Arc<LinkParts>>;
+type SeenLinks = BTreeMap<LinkId, Arc<Link>>;
 
 /// Returns all links that were seen so far.
-fn see_links(seen: &Mutex<SeenLinks>, parts: &Parts) -> Vec<Arc<LinkParts>> {
+fn see_links(seen: &Mutex<SeenLinks>, parts: &Parts) -> Vec<Arc<Link>> {
     let mut seen = seen.lock().expect("no holder panics");
     seen.extend(parts.links.all().into_iter().map(|link| (link.id, link)));
     seen.values().cloned().collect()
 }
 
 /// Returns the numbers of held calls and of sent calls.
-fn calls(links: &[Arc<LinkParts>]) -> (usize, usize) {
+fn calls(links: &[Arc<Link>]) -> (usize, usize) {
     let counts = links.iter().map(|link| link.calls.ledger(|ledger, _| ledger.counts()));
     counts.fold((0, 0), |(held, flying), (more_held, more_flying)| (held + more_held, flying + more_flying))
 }
@@ -200,7 +200,7 @@ async fn sample(parts: Arc<Parts>, links: Arc<Mutex<SeenLinks>>, recorder: Recor
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
         let links = see_links(&links, &parts);
-        let cause = parts.link().link.view.borrow().availability.cause().map_or("", Into::into);
+        let cause = parts.link().contact.view.borrow().availability.cause().map_or("", Into::into);
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }

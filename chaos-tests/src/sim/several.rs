@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::hub::SessionRules;
-use holdfast::transport::several::{Session, Several};
+use holdfast::transport::several::{OpenSession, Several};
 use holdfast_testkit::checker::PIPE;
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::watch;
@@ -149,19 +149,19 @@ async fn gateway(
     }
     let links = parts.links.all();
     for link in &links {
-        let to = |number: &u8| matches!(&link.place, holdfast::link::Place::Project(to) if *to == project_of(*number));
+        let to = |number: &u8| matches!(&link.destination, holdfast::link::Destination::Project(to) if *to == project_of(*number));
         if let Some(number) = (0..plan.editors).find(to) {
             recorder.of(Part::Editor(number)).record(Event::Numbered(link.id.0));
         }
     }
     several.end().await;
-    for link in links.iter().filter(|link| matches!(link.place, holdfast::link::Place::Project(_))) {
+    for link in links.iter().filter(|link| matches!(link.destination, holdfast::link::Destination::Project(_))) {
         let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());
-        let permits = link.link.connection.available_permits();
+        let permits = link.contact.connection.available_permits();
         if (held, flying, permits) != (0, 0, 1) {
             recorder.record(Event::Panicked(format!(
                 "{:?} is left with {held} + {flying} calls, {permits} permits",
-                link.place
+                link.destination
             )));
         }
     }
@@ -174,7 +174,7 @@ async fn gateway(
     }
 }
 
-async fn ended(mut session: Session, recorder: &Recorder) {
+async fn ended(mut session: OpenSession, recorder: &Recorder) {
     let why = session.ended.wait_for(Option::is_some).await.ok().and_then(|why| *why);
     recorder.record(Event::Ended(why.unwrap_or(ShutdownReason::Exhausted).into()));
 }

@@ -17,14 +17,14 @@ use super::probe;
 use crate::config::PortSource;
 use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
-use crate::core::exchange::Order;
+use crate::core::exchange::Errand;
 use crate::core::link::{EditorIdentity, Fact};
-use crate::fsm::Outbox;
+use crate::fsm::Reaction;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Return};
 use crate::fsm::retry::{self, Useless};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
-use crate::link::LinkParts;
+use crate::link::Link;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::{Endpoint, PushEvent};
 use crate::protocol::ids::Epoch;
@@ -96,7 +96,7 @@ impl Actor for BridgeActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // An editor that a predecessor of this actor lost is as likely to come back as it was before.
-        let recently_lost = self.with.link.view.borrow().outages.back().and_then(|last| {
+        let recently_lost = self.with.contact.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
                 .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
@@ -110,7 +110,7 @@ impl Actor for BridgeActor {
             timers,
             me,
             targets: Vec::new(),
-            project: self.with.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
+            project: self.with.contact.view.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
             last_dial: None,
             useless: Useless::default(),
@@ -125,7 +125,7 @@ impl Actor for BridgeActor {
         self.look_for_results(&mut state.rest);
         // `ProjectMoved` may have gone to a predecessor, whose state is lost.
         self.project_moved(state);
-        let (draining, wanted) = (self.with.env.is_draining(), self.with.link.is_wanted());
+        let (draining, wanted) = (self.with.env.is_draining(), self.with.contact.is_wanted());
         let ledger = &mut &*self.with.calls.shared;
         if let Some(event) = BridgeCore::<Connection>::first_event(draining, wanted, ledger) {
             self.feed(state, event);
@@ -174,12 +174,12 @@ impl Actor for BridgeActor {
 
 impl BridgeActor {
     /// Creates the bridge of a link.
-    pub fn of(link: &LinkParts, tasks: Tasks) -> Self {
+    pub fn of(link: &Link, tasks: Tasks) -> Self {
         let with = Surroundings {
             env: Arc::clone(&link.env),
             addresses: Arc::clone(&link.addresses),
             attached: link.attached.clone(),
-            link: Arc::clone(&link.link),
+            contact: Arc::clone(&link.contact),
             tools: Arc::clone(&link.tools),
             calls: Arc::clone(&link.calls),
         };
@@ -189,15 +189,18 @@ impl BridgeActor {
     /// Reads which project is wanted. Feeds the machine an event if the project changed, or else if calls are held.
     fn project_moved(&self, state: &mut State) {
         // While it is not known which project is wanted, the ledger sends no calls.
-        let Wanted::Settled(project) = self.with.link.wanted() else { return };
+        let Wanted::Settled(project) = self.with.contact.wanted() else { return };
         // Before the first survey, `None` does not mean that there is no project.
-        let before =
-            if self.with.link.survey.borrow().is_some() { state.rest.project.replace(project.clone()) } else { None };
+        let before = if self.with.contact.survey.borrow().is_some() {
+            state.rest.project.replace(project.clone())
+        } else {
+            None
+        };
         if before.is_some_and(|before| before != project) {
             state.rest.refused.clear();
             self.feed(state, Event::ProjectChanged);
         } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
-            match self.with.link.exchange() {
+            match self.with.contact.exchange() {
                 Some(exchange) => exchange.look_for_calls(),
                 None => self.feed(state, Event::CallsWaiting),
             }
@@ -207,7 +210,7 @@ impl BridgeActor {
     /// Handles a survey from discovery. A survey of a project that is not wanted is ignored. While it is not known which project
     /// is wanted, surveys of the project that was known first are used: most likely it is the wanted one.
     fn offered(&self, state: &mut State, survey: &Survey) {
-        let wanted = match self.with.link.wanted() {
+        let wanted = match self.with.contact.wanted() {
             Wanted::Settled(wanted) => wanted,
             Wanted::Asked => state.rest.project.get_or_insert_with(|| survey.project.clone()).clone(),
         };
@@ -300,7 +303,7 @@ impl BridgeActor {
     /// back on the port where it was last met.
     fn with_where_it_moved(&self, targets: &[Target]) -> Vec<Target> {
         let mut targets = targets.to_vec();
-        let Some(last) = self.with.link.view.borrow().target.clone() else { return targets };
+        let Some(last) = self.with.contact.view.borrow().target.clone() else { return targets };
         let Some(first) = targets.first() else { return targets };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
         let known =
@@ -359,7 +362,7 @@ impl BridgeActor {
         });
         let others = others.map(|(nth, target)| Aim { nth, target: target.clone() }).collect();
         state.last_dial = Some(Instant::now());
-        let epoch = self.with.link.next_epoch();
+        let epoch = self.with.contact.next_epoch();
         let dial = Dial { aim, others, patient, arrival: state.arrival.clone() };
         Ok((epoch, connection::open(self.with.clone(), &self.tasks, dial, epoch, state.me.clone())))
     }
@@ -370,7 +373,7 @@ impl BridgeActor {
         let domain = connection.shared.lock().met().and_then(|met| met.domain);
         let editor = EditorIdentity { pid, domain };
         // If the last connection was to another project's editor, it shows nothing about how long this editor was away.
-        let before = self.with.link.view.borrow().clone();
+        let before = self.with.contact.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
         let is_same = project(before.target.as_ref()) == project(target.as_ref());
         let back = if is_same { before.editor.since(editor) } else { Return::Unknown };
@@ -383,8 +386,8 @@ impl BridgeActor {
         if let Some(target) = &target {
             self.with.env.events.link_up(epoch, target.endpoint.port(), target.source.into(), waited_for, back);
         }
-        self.with.link.view.tell(Fact::Greeted { epoch, target, editor, back });
-        self.with.link.set_exchange(Some(Arc::clone(&connection.shared)));
+        self.with.contact.view.tell(Fact::Greeted { epoch, target, editor, back });
+        self.with.contact.set_exchange(Some(Arc::clone(&connection.shared)));
         self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }
 
@@ -410,7 +413,7 @@ impl BridgeActor {
                 && state.probing.insert(path.to_owned())
             {
                 probe::start(
-                    &self.with.link,
+                    &self.with.contact,
                     &self.with.env.host,
                     &self.with.calls,
                     &self.tasks,
@@ -426,7 +429,7 @@ impl BridgeActor {
     fn publish(&self, core: &mut BridgeCore<Connection>) {
         let Some(told) = core.expectation(&mut &*self.with.calls.shared) else { return };
         let Expectation { state, availability, undecided, changed } = told;
-        self.with.link.view.tell(Fact::Expected { state, availability, undecided });
+        self.with.contact.view.tell(Fact::Expected { state, availability, undecided });
         if let Some(settlements) = changed {
             self.with.env.events.availability_changed(availability);
             self.with.calls.settle(settlements);
@@ -448,7 +451,7 @@ impl LedgerAccess for Shell<'_> {
 }
 
 impl Hands<Connection> for Shell<'_> {
-    fn stepped(&mut self, before: machine::State, out: &Outbox<Bridge>, event: Event) {
+    fn stepped(&mut self, before: machine::State, out: &Reaction<Bridge>, event: Event) {
         self.actor.with.env.events.stepped(out, before, &event);
         self.rest.useless.note(&event);
     }
@@ -465,8 +468,8 @@ impl Hands<Connection> for Shell<'_> {
         connection.hurry.notify_one();
     }
 
-    fn order(&mut self, connection: &Connection, order: Order) {
-        connection.shared.order(order);
+    fn order(&mut self, connection: &Connection, errand: Errand) {
+        connection.shared.order(errand);
     }
 
     fn end_sending(&mut self, connection: &Connection) -> bool {
@@ -476,10 +479,10 @@ impl Hands<Connection> for Shell<'_> {
     fn hang_up(&mut self, connection: Connection, _epoch: Epoch, loss: Loss) {
         self.rest.useless.ended(connection.shared.lock().used());
         drop(connection);
-        let link = &self.actor.with.link;
-        link.set_exchange(None);
+        let contact = &self.actor.with.contact;
+        contact.set_exchange(None);
         // `lost` ignores a connection that was never greeted: no editor was lost.
-        link.lost(loss);
+        contact.lost(loss);
         self.actor.look_for_results(self.rest);
     }
 

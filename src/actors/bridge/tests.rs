@@ -10,9 +10,9 @@ use crate::platform::host::RealHost;
 async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {
     let config = Config { seed: Some(1), ..Config::default() };
     let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
-    parts.link().link.want_editor();
+    parts.link().contact.want_editor();
     parts.link().calls.begin_draining();
-    let mut link = parts.link().link.view.subscribe();
+    let mut link = parts.link().contact.view.subscribe();
     let actor = BridgeActor::of(parts.links.first(), Tasks::default());
     let (actor, task) = Actor::spawn(None, actor, ()).await.unwrap();
     let begun = link.wait_for(|link| ["seeking", "stopped"].contains(&link.state));

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Line;
-use super::frames::Outgoing;
 use super::writing::Wire;
+use super::{ConnectionTask, Outgoing};
 use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
 use crate::core::user_text;
@@ -13,15 +12,15 @@ use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::{Cause, Loss};
 use crate::link::Unsent;
 use crate::protocol::dialect::{
-    EditorAnswer, EncodeError, JournalKey, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Refused,
-    Reply, Sending, Shape, translated,
+    EditorAnswer, EncodeError, JournalKey, Order, PackageTool, PreparedCall, Recovery, Refusal, Refused, Reply,
+    Sending, Shape, translated,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::{bridge, session};
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
         let for_record = self.with.env.call_records().is_some().then(|| held.clone());
         let HeldCall { id, request, profile: _, tool, arguments, nth, progress, trace, requester } = held;
@@ -38,7 +37,7 @@ impl Line {
             self.answer_here(id, own);
             return Ok(());
         }
-        let number = self.with.link.next_wire_number();
+        let number = self.with.contact.next_wire_number();
         let journal = self.exchange().met().and_then(|met| met.journal.clone());
         let sending = Sending {
             call: id,
@@ -59,8 +58,7 @@ impl Line {
         if let Some(says) = prepared.misread.clone() {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::BadArguments, Grounds { rule: None, says }));
         }
-        let order =
-            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
+        let order = Order::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
         let message = match self.encode_as(number, Some(id), &order) {
             Ok(message) => message,
             Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),
@@ -107,9 +105,9 @@ impl Line {
             return false;
         }
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
-            Ok((sending, settlements)) => {
+            Ok((claim, settlements)) => {
                 self.with.calls.settle(settlements);
-                self.with.env.events.call_sent(call, self.epoch, number, sending);
+                self.with.env.events.call_sent(call, self.epoch, number, claim);
                 true
             }
             Err(settled) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::{Failure, Line};
+use super::{ConnectionTask, Failure};
 use crate::fsm::bridge::ConnectFailure;
 use crate::limits::{CONNECT_TIMEOUT, OWNER_LOOKUP_MAX};
 use crate::net::{BoxFuture, BoxStream};
@@ -21,26 +21,26 @@ pub(super) trait Carrier: Send + Sync {
     fn identify(&self) -> BoxFuture<'_, Result<Identity, Failure>>;
 }
 
-impl Line {
+impl ConnectionTask {
     /// Returns the way to the target.
     pub(super) fn carrier(&self) -> Box<dyn Carrier + '_> {
         match &self.target.endpoint {
-            Endpoint::Port(port) | Endpoint::Http { port, .. } => Box::new(Port { line: self, port: *port }),
+            Endpoint::Port(port) | Endpoint::Http { port, .. } => Box::new(Port { task: self, port: *port }),
             Endpoint::Arrival(port) => Box::new(Arrival { awaited: self.arrival.as_ref(), port: *port }),
         }
     }
 }
 
 /// A port on which the editor listens. Whoever owns the port is looked up.
-struct Port<'l> {
-    line: &'l Line,
+struct Port<'t> {
+    task: &'t ConnectionTask,
     port: u16,
 }
 
 impl Carrier for Port<'_> {
     fn connect(&self, longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>> {
         Box::pin(async move {
-            match timeout(longest, self.line.with.env.net.connect(self.port)).await {
+            match timeout(longest, self.task.with.env.net.connect(self.port)).await {
                 Ok(Ok(stream)) => Ok(stream),
                 Ok(Err(error)) => {
                     let starved = crate::platform::host::is_lack_of_descriptors(&error);
@@ -72,9 +72,9 @@ impl Carrier for Port<'_> {
 impl Port<'_> {
     /// Looks up the owner of the port. Returns `None` if no listener is found.
     async fn look_up_owner(&self) -> Result<Option<Identity>, Failure> {
-        let (host, target) = (Arc::clone(&self.line.with.env.host), self.line.target.clone());
+        let (host, target) = (Arc::clone(&self.task.with.env.host), self.task.target.clone());
         let looked_up =
-            crate::platform::host::run(&*self.line.with.env.host, move || survey::check_owner(&*host, &target));
+            crate::platform::host::run(&*self.task.with.env.host, move || survey::check_owner(&*host, &target));
         match timeout(OWNER_LOOKUP_MAX, looked_up).await {
             Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, String::new())),
             // A failed lookup shows nothing about who listens.
@@ -86,8 +86,8 @@ impl Port<'_> {
 }
 
 /// An editor that connects to us. It has said itself which project it has open.
-struct Arrival<'l> {
-    awaited: Option<&'l Arc<Awaited>>,
+struct Arrival<'t> {
+    awaited: Option<&'t Arc<Awaited>>,
     port: u16,
 }
 

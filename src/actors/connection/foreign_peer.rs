@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::Line;
+use super::ConnectionTask;
 use crate::core::link::{Fact, ForeignPeer};
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::platform::host::Owner;
@@ -13,7 +13,7 @@ use crate::protocol::dialect::foreign_peer;
 use crate::protocol::text::clean;
 use crate::survey;
 
-impl Line {
+impl ConnectionTask {
     /// Shows a peer that was not greeted as a foreign peer, and describes it by the first bytes that it sent.
     pub(super) async fn note_foreign_peer(&self, head: &[u8]) {
         if !self.is_greeted() {
@@ -30,7 +30,7 @@ impl Line {
 
     /// Stops showing a foreign peer for the port, because no program listens there any more.
     pub(super) fn nobody_is_there(&self) {
-        self.with.link.view.tell(Fact::NobodyAt(self.target.endpoint.port()));
+        self.with.contact.view.tell(Fact::NobodyAt(self.target.endpoint.port()));
     }
 
     /// Shows the peer and its process, if the peer does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never
@@ -62,6 +62,6 @@ impl Line {
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
         let peer = ForeignPeer { port, what, owner, since: Instant::now(), ours };
-        self.with.link.view.tell(Fact::Foreign(peer));
+        self.with.contact.view.tell(Fact::Foreign(peer));
     }
 }

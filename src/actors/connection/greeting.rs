@@ -3,18 +3,18 @@
 use tokio::time::Instant;
 
 use super::writing::Wire;
-use super::{Dialled, Line};
-use crate::core::exchange::Order;
+use super::{ConnectionTask, Dialled};
+use crate::core::exchange::Errand;
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
-use crate::protocol::dialect::{Encoded, Greeted, Order as WireOrder, Reply, Shape};
+use crate::protocol::dialect::{Encoded, Greeted, Order, Reply, Shape};
 use crate::runtime::enter;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_greeting(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         let encoded = {
             let said = enter(&self.said);
-            self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
+            self.encode(None, &Order::Greeting { hello: &self.hello, said: &said })
         };
         match encoded {
             Ok((number, greeting)) => {
@@ -39,7 +39,7 @@ impl Line {
         };
         let Some(meaning) = meaning else { return self.greeting_refused("holdfast failed to read its greeting") };
         match meaning {
-            Ok(Greeted::NotYet) => self.shared.order(Order::Greeting),
+            Ok(Greeted::NotYet) => self.shared.order(Errand::Greeting),
             Ok(Greeted::Done(met)) => {
                 let properties = self.target.dialect.properties();
                 if properties.shape == Shape::Jobs {

@@ -1,26 +1,24 @@
 //! The requests to the editor other than calls: for outcomes from the editor's journal, for a cancel, and for the heartbeat.
 
-use super::Line;
+use super::ConnectionTask;
 use super::writing::Wire;
-use crate::core::exchange::{After, JobState, JobStep, Order, Outcome, Question, outcome};
+use crate::core::exchange::{After, Errand, JobState, JobStep, Learned, Question};
 use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{
-    BadOutcomes, Encoded, JournalKey, JournalOutcome, Order as WireOrder, Refusal, Reply, Standing,
-};
+use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order, Refusal, Reply, Standing};
 use crate::protocol::ids::CallId;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         if self.exchange().met().is_none_or(|met| met.journal.is_none()) {
             return Ok(());
         }
-        let number = self.with.link.next_wire_number();
+        let number = self.with.contact.next_wire_number();
         let (keys, settlements) = self.decide(|exchange, ledger, now| exchange.asks_outcomes(number, ledger, now));
         self.with.calls.settle(settlements);
         let Some(keys) = keys else { return Ok(()) };
-        match self.encode_as(number, None, &WireOrder::Outcomes(&keys)) {
+        match self.encode_as(number, None, &Order::Outcomes(&keys)) {
             Ok(question) => wire.send(self, number, question, None).await,
             Err(_) => {
                 self.exchange().not_asked(number);
@@ -30,7 +28,7 @@ impl Line {
     }
 
     pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Disconnect> {
-        match self.encode(None, &WireOrder::Cancel(key)) {
+        match self.encode(None, &Order::Cancel(key)) {
             Ok((number, cancel)) => {
                 if matches!(cancel, Encoded::Request(_)) {
                     self.exchange().asks_cancel(number);
@@ -42,7 +40,7 @@ impl Line {
     }
 
     pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
-        match self.encode(None, &WireOrder::Heartbeat) {
+        match self.encode(None, &Order::Heartbeat) {
             Ok((number, question)) => {
                 self.exchange().asks_heartbeat(number);
                 wire.send(self, number, question, None).await
@@ -97,18 +95,18 @@ impl Line {
                 continue;
             }
             self.with.env.events.outcome_told(call, &told);
-            let told = match told {
-                JournalOutcome::Ended(reply) => Outcome::Ended(self.read_answer(reply)),
-                JournalOutcome::EndedUnkept(why) => Outcome::Ended(user_text::unkept(&why)),
-                JournalOutcome::Running => Outcome::Running,
-                JournalOutcome::NotRun { sealed } => Outcome::NotRun { sealed },
-                JournalOutcome::Interrupted => Outcome::Interrupted,
-                JournalOutcome::Forgotten | JournalOutcome::GivenUp => Outcome::Forgotten,
-                JournalOutcome::Unreadable => Outcome::Unreadable,
+            let learned = match told {
+                JournalOutcome::Ended(reply) => Learned::Ended(self.read_answer(reply)),
+                JournalOutcome::EndedUnkept(why) => Learned::Ended(user_text::unkept(&why)),
+                JournalOutcome::Running => Learned::Running,
+                JournalOutcome::NotRun { sealed } => Learned::NotRun { sealed },
+                JournalOutcome::Interrupted => Learned::Interrupted,
+                JournalOutcome::Forgotten | JournalOutcome::GivenUp => Learned::Forgotten,
+                JournalOutcome::Unreadable => Learned::Unreadable,
             };
-            self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
+            self.with.calls.decide(|ledger, now| learned.tell(call, key, ledger, now));
         }
-        // `outcomes_told` may have added an order.
+        // `outcomes_told` may have added an errand.
         self.shared.wake();
         Ok(())
     }
@@ -132,7 +130,7 @@ impl Line {
                 Standing::TakesCalls => None,
                 Standing::Blocked(by) => Some(by.to_string()),
             };
-            self.with.link.view.tell(Fact::Obstructed(obstacle));
+            self.with.contact.view.tell(Fact::Obstructed(obstacle));
             self.shared.wake();
         }
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
@@ -141,11 +139,11 @@ impl Line {
             self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
-            self.with.link.view.tell(Fact::Felt(heartbeat));
+            self.with.contact.view.tell(Fact::Felt(heartbeat));
         }
     }
 
     pub(super) fn want_outcomes(&self) {
-        self.shared.order(Order::Outcomes);
+        self.shared.order(Errand::Outcomes);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::Line;
+use super::ConnectionTask;
 use super::writing::Wire;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
+use crate::protocol::dialect::{ListStep, Order, Reply, ToolListing};
 use crate::runtime::messages::registry;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Disconnect> {
         let told = self.exchange().take_revision();
         if let Some(known) = told.and_then(|revision| self.with.tools.listing_of(&revision)) {
@@ -17,13 +17,13 @@ impl Line {
         }
         // Development-only tools are always requested, and hidden on our side. So they can be shown later without a new
         // list.
-        match self.encode(None, &WireOrder::ListTools { step, development: true }) {
+        match self.encode(None, &Order::ListTools { step, development: true }) {
             Ok((number, request)) => {
                 self.exchange().asks_list(number, step);
                 wire.send(self, number, request, None).await
             }
             Err(_) => {
-                self.with.link.list_is_over(self.epoch, true);
+                self.with.contact.list_is_over(self.epoch, true);
                 Ok(())
             }
         }

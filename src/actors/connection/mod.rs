@@ -9,7 +9,6 @@
 mod call;
 mod carrier;
 mod foreign_peer;
-mod frames;
 mod greeting;
 mod journal;
 mod list;
@@ -25,22 +24,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use ractor::ActorRef;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::client::Attached;
-use crate::core::calls::Ledger;
-use crate::core::exchange::{Exchange, Settled};
+use crate::core::calls::{Ledger, Terms};
+use crate::core::exchange::{After, Exchange, Settled};
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::retry;
 use crate::limits::{
     CONNECT_AGAIN_AFTER, CONNECT_TIMEOUT, HEARTBEAT_MAX, IDENTITY_READ_MAX, JOIN_TIMEOUT, PATIENT_DIAL_TOLD_EVERY,
     STALL_AFTER,
 };
-use crate::link::{Calls, Link, SharedExchange, Tools};
+use crate::link::{Calls, Contact, Recording, SharedExchange, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{Hello, Reply};
-use crate::protocol::ids::Epoch;
+use crate::protocol::ids::{CallId, Epoch};
 use crate::runtime::arrivals::Awaited;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
@@ -72,7 +72,7 @@ pub struct Surroundings {
     pub addresses: Arc<Addresses>,
     /// The sessions on the link. While the only session's stdout is blocked, nothing is read.
     pub attached: Attached,
-    pub link: Arc<Link>,
+    pub contact: Arc<Contact>,
     pub tools: Arc<Tools>,
     /// The calls that are sent and answered on this connection.
     pub calls: Arc<Calls>,
@@ -81,7 +81,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Reads files of the project. `None` if that takes too long, or while an earlier read of the project's files hangs.
     async fn read_project<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let permit = Arc::clone(&self.link.identity_read).try_acquire_owned().ok()?;
+        let permit = Arc::clone(&self.contact.identity_read).try_acquire_owned().ok()?;
         let looked = crate::platform::host::run(&*self.env.host, move || {
             let _permit = permit;
             read()
@@ -127,9 +127,9 @@ pub fn open(
         client_name: with.attached.name_for_editor(with.env.config.client_name.as_deref()),
         editor_port: target.endpoint.port(),
         push_endpoint: None,
-        push_token: with.link.push_token.clone(),
+        push_token: with.contact.push_token.clone(),
     };
-    let mut line = Line {
+    let mut task = ConnectionTask {
         with,
         epoch,
         nth,
@@ -148,13 +148,13 @@ pub fn open(
         tokio::select! {
             biased;
             _ = hung_up => {}
-            () = line.run() => {}
+            () = task.run() => {}
         }
     });
     Connection { shared, hurry, _hang_up: hang_up }
 }
 
-struct Line {
+struct ConnectionTask {
     with: Surroundings,
     epoch: Epoch,
     /// The position of the target in the offer.
@@ -187,7 +187,7 @@ struct Dialled {
 
 /// Reports a panic in the connection's task to the bridge: it is our bug, like a panic in the bridge itself, and must not look
 /// like an idle connection. Also logs a dial that was given up without a result.
-impl std::ops::Drop for Line {
+impl std::ops::Drop for ConnectionTask {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
@@ -198,9 +198,9 @@ impl std::ops::Drop for Line {
     }
 }
 
-impl Line {
+impl ConnectionTask {
     async fn run(&mut self) {
-        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.link.connection).acquire_owned()).await;
+        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.with.contact.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
         let (stream, identity) = match self.dial().await {
             Ok(found) => found,
@@ -209,7 +209,7 @@ impl Line {
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
         }
-        self.hello.push_endpoint = self.with.link.push_port_soon().await.map(|port| format!("127.0.0.1:{port}"));
+        self.hello.push_endpoint = self.with.contact.push_port_soon().await.map(|port| format!("127.0.0.1:{port}"));
         self.with.calls.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(Event::Connected { target: self.nth, checked: identity == Identity::Checked });
         let drop = tokio::select! {
@@ -400,4 +400,35 @@ impl Line {
     fn decide<T>(&self, operation: impl FnOnce(&mut Exchange, &mut Ledger, Instant) -> T) -> T {
         self.with.calls.ledger(|ledger, now| operation(&mut self.exchange(), ledger, now))
     }
+}
+
+/// What is needed to claim an encoded call. The claim is the last step before the call's first byte is written.
+struct Outgoing {
+    call: CallId,
+    /// What is recorded of the call before it is claimed; `None` if no record is kept.
+    record: Option<Recording>,
+    terms: Terms,
+    after: After,
+}
+
+/// How much of a message was written before writing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Torn {
+    /// It is certain that no byte was written.
+    NoByte,
+    /// Part of the message may have been written.
+    Part,
+}
+
+/// Writes a whole message.
+async fn write_whole(socket: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> Result<(), Torn> {
+    let mut rest = frame;
+    while !rest.is_empty() {
+        match socket.write(rest).await {
+            Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+            Ok(_) | Err(_) if rest.len() == frame.len() => return Err(Torn::NoByte),
+            Ok(_) | Err(_) => return Err(Torn::Part),
+        }
+    }
+    socket.flush().await.map_err(|_| Torn::Part)
 }

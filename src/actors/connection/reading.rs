@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, ReadHalf};
 
-use super::Line;
+use super::ConnectionTask;
 use super::call::refused;
-use crate::core::exchange::{Answers, Meant};
+use crate::core::exchange::{MayAnswer, ReplyTo};
 use crate::core::link::Fact;
 use crate::fsm::bridge::Disconnect;
 use crate::limits::LIVENESS_EVERY;
@@ -14,7 +14,7 @@ use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{BadMessage, EditorEvent, Inbound, Reply, Wreck};
 use crate::runtime::messages::registry;
 
-impl Line {
+impl ConnectionTask {
     pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
@@ -91,7 +91,7 @@ impl Line {
                 self.tell_unasked(event).await;
             }
             Inbound::Event(EditorEvent::State(state)) => {
-                self.with.link.view.tell(Fact::Reported(state));
+                self.with.contact.view.tell(Fact::Reported(state));
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
             Inbound::Progress(progress) => self.with.calls.decide(|ledger, now| ledger.progressed(progress, now)),
@@ -109,11 +109,11 @@ impl Line {
         }
         let meant = self.exchange().unreadable();
         match meant {
-            Meant::Request(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
+            MayAnswer::Request(number) => self.replied(number, Reply::Wreck(Wreck::of_message(frame))).await,
             // The message may be no answer at all. The call may still run, and its place with the editor must not be
             // given away.
-            Meant::ACall => Err(Disconnect::Protocol),
-            Meant::Nobody => Ok(()),
+            MayAnswer::ACall => Err(Disconnect::Protocol),
+            MayAnswer::Nobody => Ok(()),
         }
     }
 
@@ -128,16 +128,16 @@ impl Line {
         let stray = |what: String| self.with.env.events.reply_unmatched(self.epoch, &what);
         let answers = self.exchange().reply(number, refused(&reply).map(|refused| refused.how));
         match answers {
-            Answers::Greeting => self.greeted(reply).await,
-            Answers::List { step } => self.listed(&reply, step),
-            Answers::Call(call, after) => return self.call_replied(call, after, reply),
-            Answers::Doubled(call) => {
+            ReplyTo::Greeting => self.greeted(reply).await,
+            ReplyTo::List { step } => self.listed(&reply, step),
+            ReplyTo::Call(call, after) => return self.call_replied(call, after, reply),
+            ReplyTo::Doubled(call) => {
                 stray(format!("call {call} came twice; its answer is still to come"));
             }
-            Answers::Outcomes(question) => return self.outcomes(question, reply),
-            Answers::Cancel => {}
-            Answers::Heartbeat => self.felt(&reply),
-            Answers::Nothing => stray(format!("no open request has number {number}")),
+            ReplyTo::Outcomes(question) => return self.outcomes(question, reply),
+            ReplyTo::Cancel => {}
+            ReplyTo::Heartbeat => self.felt(&reply),
+            ReplyTo::Nothing => stray(format!("no open request has number {number}")),
         }
         Ok(())
     }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::{Line, Surroundings};
+use super::{ConnectionTask, Surroundings};
 use crate::actors::probe;
 use crate::limits::RELOAD_SIGNS_AFTER;
 use crate::platform::host::Host;
 use crate::protocol::dialect::ReloadSigns;
 use crate::protocol::ids::CallId;
 
-impl Line {
+impl ConnectionTask {
     /// Returns the signs with the present state of the assemblies; `None` if there is nothing to compare with later.
     pub(super) async fn signs_before(&self, signs: Option<ReloadSigns>) -> Option<(ReloadSigns, u64)> {
         let (signs, project) = signs.zip(self.target.project.clone())?;

@@ -18,8 +18,7 @@ use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
-use super::Line;
-use super::frames::{Outgoing, Torn, write_whole};
+use super::{ConnectionTask, Outgoing, Torn, write_whole};
 use crate::fsm::bridge::{ConnectFailure, Disconnect};
 use crate::fsm::cause::Cause;
 use crate::limits::{CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
@@ -34,7 +33,7 @@ const READ_BYTES: usize = 4096;
 /// The status of a request without the right token.
 const UNAUTHORIZED: u16 = 401;
 
-impl Line {
+impl ConnectionTask {
     /// Connects for one more request.
     async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
         self.carrier().connect(CONNECT_TIMEOUT).await.map_err(|(failure, detail)| match failure {
@@ -135,7 +134,7 @@ impl Requests {
     /// Sends a message as a request, and handles its response. Returns without sending if a call may no longer be claimed.
     pub(super) async fn send(
         &mut self,
-        line: &Line,
+        task: &ConnectionTask,
         number: u64,
         request: Request,
         call: Option<Outgoing>,
@@ -143,84 +142,89 @@ impl Requests {
         let id = WireId { number, call: call.as_ref().map(|call| call.call) };
         let response = match call {
             Some(outgoing) => {
-                let stream = self.connect_for_call(line).await?;
+                let stream = self.connect_for_call(task).await?;
                 let call = outgoing.call;
-                if !line.claim(number, outgoing) {
+                if !task.claim(number, outgoing) {
                     return Ok(());
                 }
-                line.exchange_over(stream, &self.encode(line, &request), Some(call)).await?
+                task.exchange_over(stream, &self.encode(task, &request), Some(call)).await?
             }
             None => {
                 let stream = match self.first.take() {
                     Some(first) => first,
-                    None => line.connect_anew().await?,
+                    None => task.connect_anew().await?,
                 };
-                let response = self.ask(line, stream, &request).await?;
+                let response = self.ask(task, stream, &request).await?;
                 let greeting = || Arc::new(Greeting { request: request.clone(), answer: response.clone() });
                 self.greeting.get_or_insert_with(greeting);
                 response
             }
         };
         let body = response.body.clone();
-        let read = line.guarded("message", || line.target.dialect.read_response(id, &request, response));
+        let read = task.guarded("message", || task.target.dialect.read_response(id, &request, response));
         let reply = read.unwrap_or_else(|| Reply::Wreck(Wreck::of_message(&body)));
         // The body may have megabytes, and rendering the answer needs the same amount again.
         drop(body);
-        line.reply_came(number, reply).await
+        task.reply_came(number, reply).await
     }
 
-    fn encode(&self, line: &Line, request: &Request) -> Bytes {
-        request.encode(line.target.endpoint.port(), self.token.as_ref().map(Secret::reveal))
+    fn encode(&self, task: &ConnectionTask, request: &Request) -> Bytes {
+        request.encode(task.target.endpoint.port(), self.token.as_ref().map(Secret::reveal))
     }
 
     /// Sends a request that is no call. If the editor refuses its token, the file that has it is read again, once: an editor that
     /// has just come back may have a new one.
-    async fn ask(&mut self, line: &Line, stream: BoxStream, request: &Request) -> Result<Response, Disconnect> {
-        let bytes = self.encode(line, request);
-        let response = line.before_calls(Cause::Stalled, line.exchange_over(stream, &bytes, None)).await?;
+    async fn ask(
+        &mut self,
+        task: &ConnectionTask,
+        stream: BoxStream,
+        request: &Request,
+    ) -> Result<Response, Disconnect> {
+        let bytes = self.encode(task, request);
+        let response = task.before_calls(Cause::Stalled, task.exchange_over(stream, &bytes, None)).await?;
         if response.status != UNAUTHORIZED || self.token.is_none() {
             return Ok(response);
         }
-        let now = line.token_now().await;
+        let now = task.token_now().await;
         if now.is_none() || now == self.token {
             return Ok(response);
         }
         self.token = now;
-        let bytes = self.encode(line, request);
-        let again = async { line.exchange_over(line.connect_anew().await?, &bytes, None).await };
-        line.before_calls(Cause::Stalled, again).await
+        let bytes = self.encode(task, request);
+        let again = async { task.exchange_over(task.connect_anew().await?, &bytes, None).await };
+        task.before_calls(Cause::Stalled, again).await
     }
 
     /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
     /// repeated on a second connection. If something is wrong, the connection ends, and the next dial finds out what.
-    async fn connect_for_call(&mut self, line: &Line) -> Result<BoxStream, Disconnect> {
+    async fn connect_for_call(&mut self, task: &ConnectionTask) -> Result<BoxStream, Disconnect> {
         let connected = async {
-            let both = (line.connect_anew().await?, line.connect_anew().await?);
-            match line.carrier().identify().await {
+            let both = (task.connect_anew().await?, task.connect_anew().await?);
+            match task.carrier().identify().await {
                 Ok(_) => Ok(both),
-                Err(_) => Err(line.unsent("the port may belong to another program now")),
+                Err(_) => Err(task.unsent("the port may belong to another program now")),
             }
         };
-        let (mut stream, mut beside) = line.before_calls(Cause::Connecting, connected).await?;
+        let (mut stream, mut beside) = task.before_calls(Cause::Connecting, connected).await?;
         // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
         if is_gone(&mut beside).await {
-            return Err(line.unsent("it hung up before it was greeted"));
+            return Err(task.unsent("it hung up before it was greeted"));
         }
-        self.greet_again(line, beside).await?;
+        self.greet_again(task, beside).await?;
         if is_gone(&mut stream).await {
-            return Err(line.unsent("it hung up before it was asked"));
+            return Err(task.unsent("it hung up before it was asked"));
         }
         Ok(stream)
     }
 
     /// Asks for the greeting again, which must be answered as before.
-    async fn greet_again(&mut self, line: &Line, stream: BoxStream) -> Result<(), Disconnect> {
+    async fn greet_again(&mut self, task: &ConnectionTask, stream: BoxStream) -> Result<(), Disconnect> {
         // The bridge orders no call before the greeting has succeeded.
         let greeting = self.greeting.clone().ok_or(Disconnect::Protocol)?;
-        let greeted = self.ask(line, stream, &greeting.request).await?;
-        let is_alike = line.guarded("greeting", || line.target.dialect.greets_alike(&greeting.answer, &greeted));
+        let greeted = self.ask(task, stream, &greeting.request).await?;
+        let is_alike = task.guarded("greeting", || task.target.dialect.greets_alike(&greeting.answer, &greeted));
         if is_alike != Some(true) {
-            return Err(line.unsent("it answers the greeting otherwise than before"));
+            return Err(task.unsent("it answers the greeting otherwise than before"));
         }
         self.is_in_doubt = false;
         Ok(())
@@ -228,21 +232,22 @@ impl Requests {
 
     /// Returns when the port accepts no connection any more, or when the editor answers the greeting otherwise than before: it has
     /// reloaded, and is back already. Never returns before the greeting has succeeded. The future can be dropped at any time.
-    pub(super) async fn watch(&mut self, line: &Line) -> Disconnect {
-        if !line.is_greeted() {
+    pub(super) async fn watch(&mut self, task: &ConnectionTask) -> Disconnect {
+        if !task.is_greeted() {
             return std::future::pending().await;
         }
         loop {
             let since = Instant::now();
-            if let Some(idle) = &mut self.idle {
+            // A doubt that stays, because this future was dropped while it asked, is settled first.
+            if let (false, Some(idle)) = (self.is_in_doubt, &mut self.idle) {
                 // The server may also have closed the connection for being idle, as HTTP servers do.
                 let _ = idle.read(&mut [0]).await;
                 (self.idle, self.is_in_doubt) = (None, true);
             }
             let again = async {
-                self.idle = Some(line.connect_anew().await?);
+                self.idle = Some(task.connect_anew().await?);
                 if self.is_in_doubt {
-                    self.greet_again(line, line.connect_anew().await?).await?;
+                    self.greet_again(task, task.connect_anew().await?).await?;
                 }
                 Ok(())
             };
@@ -256,12 +261,12 @@ impl Requests {
 }
 
 /// While a value of this type exists, the ledger records that no call can be written on the connection, and why.
-struct Hindered<'l>(&'l Line);
+struct Hindered<'t>(&'t ConnectionTask);
 
-impl<'l> Hindered<'l> {
-    fn by(line: &'l Line, cause: Cause) -> Self {
-        line.with.calls.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
-        Self(line)
+impl<'t> Hindered<'t> {
+    fn by(task: &'t ConnectionTask, cause: Cause) -> Self {
+        task.with.calls.ledger(|ledger, _| ledger.hinder(task.epoch, Some(cause)));
+        Self(task)
     }
 }
 

@@ -3,13 +3,12 @@
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
-use super::Line;
-use super::frames::{Outgoing, Torn, write_whole};
 use super::requests::Requests;
-use crate::core::exchange::{Exchange, Next, Order};
+use super::{ConnectionTask, Outgoing, Torn, write_whole};
+use crate::core::exchange::{Errand, Exchange, Next};
 use crate::fsm::bridge::Disconnect;
 use crate::net::BoxStream;
-use crate::protocol::dialect::{EncodeError, Encoded, Order as WireOrder, Shape, WireId};
+use crate::protocol::dialect::{EncodeError, Encoded, Order, Shape, WireId};
 use crate::protocol::ids::CallId;
 
 /// How messages are sent: one for each [`Shape`].
@@ -27,7 +26,7 @@ impl Wire {
     /// How the connection ends.
     pub(super) async fn send(
         &mut self,
-        line: &Line,
+        task: &ConnectionTask,
         number: u64,
         message: Encoded,
         call: Option<Outgoing>,
@@ -35,33 +34,33 @@ impl Wire {
         match (self, message) {
             (Self::Stream(socket), Encoded::Frame(frame)) => {
                 let id = call.as_ref().map(|call| call.call);
-                if call.is_some_and(|call| !line.claim(number, call)) {
+                if call.is_some_and(|call| !task.claim(number, call)) {
                     return Ok(());
                 }
                 write_whole(socket, &frame).await.map_err(|torn| {
                     if let (Torn::NoByte, Some(call)) = (torn, id) {
-                        line.not_written(call);
+                        task.not_written(call);
                     }
                     Disconnect::Reset
                 })?;
                 Ok(())
             }
-            (Self::Requests(requests), Encoded::Request(request)) => requests.send(line, number, request, call).await,
+            (Self::Requests(requests), Encoded::Request(request)) => requests.send(task, number, request, call).await,
             // Our own dialect says that it speaks in another way: that is our bug, and nothing is sent.
             (Self::Stream(_) | Self::Requests(_), _) => Err(Disconnect::Protocol),
         }
     }
 
     /// Returns when the editor is gone, for a transport where reading does not show that. The future can be dropped at any time.
-    async fn gone(&mut self, line: &Line) -> Disconnect {
+    async fn gone(&mut self, task: &ConnectionTask) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
-            Self::Requests(requests) => requests.watch(line).await,
+            Self::Requests(requests) => requests.watch(task).await,
         }
     }
 }
 
-impl Line {
+impl ConnectionTask {
     /// Reads and writes on an open connection until it ends.
     pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
         match self.target.dialect.properties().shape {
@@ -86,19 +85,19 @@ impl Line {
         loop {
             // The question comes first: otherwise it would never be asked while there is always something else to write.
             let next = if self.exchange().jobs.asks_again(asked) <= Instant::now() {
-                Next::Order(Order::Outcomes)
+                Next::Errand(Errand::Outcomes)
             } else {
                 let next = self.exchange().next_but_calls(Instant::now());
                 next.unwrap_or_else(|| self.decide(Exchange::next))
             };
             let sent = match next {
-                Next::Order(Order::Greeting) => self.send_greeting(&mut wire).await,
-                Next::Order(Order::Outcomes) => {
+                Next::Errand(Errand::Greeting) => self.send_greeting(&mut wire).await,
+                Next::Errand(Errand::Outcomes) => {
                     asked = Instant::now();
                     self.ask_outcomes(&mut wire).await
                 }
-                Next::Order(Order::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
-                Next::Order(Order::Heartbeat) => self.ask_heartbeat(&mut wire).await,
+                Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
+                Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {
@@ -118,8 +117,8 @@ impl Line {
         }
     }
 
-    pub(super) fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Encoded), EncodeError> {
-        let number = self.with.link.next_wire_number();
+    pub(super) fn encode(&self, call: Option<CallId>, order: &Order<'_>) -> Result<(u64, Encoded), EncodeError> {
+        let number = self.with.contact.next_wire_number();
         self.encode_as(number, call, order).map(|message| (number, message))
     }
 
@@ -127,7 +126,7 @@ impl Line {
         &self,
         number: u64,
         call: Option<CallId>,
-        order: &WireOrder<'_>,
+        order: &Order<'_>,
     ) -> Result<Encoded, EncodeError> {
         self.target.dialect.encode(WireId { number, call }, order)
     }

@@ -22,7 +22,7 @@ use crate::fsm::registry::Source;
 use crate::fsm::routing::Event;
 use crate::limits::EDITORS_SOUGHT_MAX;
 use crate::limits::hub::HUB_QUESTION_MAX;
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::editor_argument::is_taken;
 use crate::protocol::mcp::{
@@ -31,7 +31,7 @@ use crate::protocol::mcp::{
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::Message;
 
-/// The tools that a session lists while it is on its own link, which leads to no project.
+/// The tools that a session lists while it is on the link that leads to no project.
 #[derive(Default)]
 pub(super) struct Shown {
     catalogue: Arc<Catalogue>,
@@ -42,7 +42,7 @@ pub(super) struct Shown {
 
 impl SessionActor {
     /// Connects to the editors of the session's choice to which no link leads. These are the editors of several
-    /// projects in the client's roots: no other session may have connected to them.
+    /// projects in the client's roots, and perhaps no session has connected to them yet.
     pub(super) fn seek(&self) {
         let choice = self.seat.client.meant(|meant| meant.choice());
         for project in choice.iter().take(EDITORS_SOUGHT_MAX) {
@@ -148,7 +148,7 @@ impl SessionActor {
         }
     }
 
-    /// Releases the permit at the end of input, if no request waits for a hub any more. Main waits for it.
+    /// Drops the permit of `Message::InputEnded`, if no request waits for a hub any more. `main` ends only after that.
     pub(super) fn release_last(&self, state: &mut State) {
         if state.asking.is_empty() && state.unrouted.is_empty() && state.unrouted_offers.is_empty() {
             state.last_permit = None;
@@ -214,7 +214,7 @@ impl SessionActor {
         let Some(taken) = take_editor(&new.call.arguments) else { return Ok(said) };
         let is_its_own = match bound {
             Some((entry, _)) => is_taken(&entry.tool.input_schema),
-            None if *here.place() == Place::Nowhere => {
+            None if *here.destination() == Destination::Nowhere => {
                 let in_scope = |link: &&Port| link.leads_to().is_some_and(|to| heading.scope.holds(to));
                 self.seat.links.all().iter().filter(in_scope).any(|link| has_own_argument(link, &new.call.name))
             }

@@ -15,7 +15,7 @@ use crate::core::router::Route;
 use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::request::List;
@@ -229,7 +229,7 @@ impl SessionActor {
             Some(entry) => entry.name,
             // The tools are not known yet: the call waits for them like any other.
             None => match Role::Console.names(link).first() {
-                Some(name) if !is_live || *link.place() == Place::Nowhere => (*name).to_owned(),
+                Some(name) if !is_live || *link.destination() == Destination::Nowhere => (*name).to_owned(),
                 _ => return self.not_found(&new, "Unity's package has no tool that reads the console"),
             },
         };

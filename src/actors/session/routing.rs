@@ -23,7 +23,7 @@ use crate::fsm::routing::{Effect, Event};
 use crate::fsm::session::{self, Likelihood};
 use crate::limits::hub::HUB_LOOK_MAX;
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX, SURVEYS_HANGING_MAX};
-use crate::link::{Place, Port};
+use crate::link::{Destination, Port};
 use crate::protocol::ids::SessionId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, GatewayCall, GatewayTool, NamedRoots, take_editor};
@@ -110,8 +110,8 @@ impl SessionActor {
         self.leave_others(&heading);
         let way = match &heading.route {
             Route::Wait => return,
-            Route::To(project) => self.to(state, Place::Project(project.clone())),
-            Route::Port(project) => self.to(state, Place::Port(project.clone())),
+            Route::To(project) => self.to(state, Destination::Project(project.clone())),
+            Route::Port(project) => self.to(state, Destination::Port(project.clone())),
             Route::Among(projects) => {
                 let shown = self.shown(state, &heading);
                 self.nowhere(Survey { ambiguous: projects.clone(), ..Survey::nothing() }, shown)
@@ -145,10 +145,12 @@ impl SessionActor {
             return;
         }
         for link in self.seat.links.all() {
-            let stays = match link.place() {
-                Place::Nowhere => true,
-                Place::Port(project) => heading.route == Route::Port(project.clone()),
-                Place::Project(project) => !matches!(heading.route, Route::Port(_)) && heading.scope.holds(project),
+            let stays = match link.destination() {
+                Destination::Nowhere => true,
+                Destination::Port(project) => heading.route == Route::Port(project.clone()),
+                Destination::Project(project) => {
+                    !matches!(heading.route, Route::Port(_)) && heading.scope.holds(project)
+                }
             };
             if !stays && link.leave() {
                 link.refuse_held_of(self.seat.client.id);
@@ -157,9 +159,9 @@ impl SessionActor {
     }
 
     /// Returns the link that leads to this place. If a survey led here, it is the first one of a new link.
-    fn to(&self, state: &mut State, place: Place) -> Way {
-        let project = place.project().map(Path::to_path_buf);
-        match self.seat.links.to(place) {
+    fn to(&self, state: &mut State, destination: Destination) -> Way {
+        let project = destination.project().map(Path::to_path_buf);
+        match self.seat.links.to(destination) {
             Ok(link) => {
                 if let Some(survey) = state.survey.take_if(|survey| survey.project == project)
                     && !link.is_wanted()
@@ -204,12 +206,12 @@ impl SessionActor {
             if !matches!(&heading.route, Route::Among(choice) if stays(choice)) {
                 former.refuse_held_of(self.seat.client.id);
             }
-            if *former.place() == Place::Nowhere {
+            if *former.destination() == Destination::Nowhere {
                 Self::publish(&former, Shown::default());
             }
             way.want();
             self.see_link(state);
-        } else if *way.place() == Place::Nowhere {
+        } else if *way.destination() == Destination::Nowhere {
             self.see_link(state);
             if changed {
                 self.feed(state, &session::Event::CatalogueChanged);
@@ -235,7 +237,7 @@ impl SessionActor {
         let likelihood = Likelihood::of_link(seen.availability, seen.undecided);
         self.feed(state, &session::Event::CataloguePublished(published.source));
         self.feed(state, &session::Event::LikelihoodChanged(likelihood));
-        if published.disk_read || *here.place() == Place::Nowhere {
+        if published.disk_read || *here.destination() == Destination::Nowhere {
             self.feed(state, &session::Event::DiskRead);
         }
         // The list may have changed without a message: it came from disk, or the session has another editor.
@@ -316,7 +318,7 @@ impl SessionActor {
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
         let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
         let links = self.seat.links.all();
-        let of_editors = links.iter().filter(|link| *link.place() != Place::Nowhere).count();
+        let of_editors = links.iter().filter(|link| *link.destination() != Destination::Nowhere).count();
         if self.seat.links.is_for_one() && of_editors <= 1 && unrouted(&self.seat.client) == 0 {
             // If there is only one ledger, that ledger checks the same.
             return Ok(());

@@ -358,7 +358,7 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
     let here = one_shot.parts.link();
-    let view = &here.link.view;
+    let view = &here.contact.view;
     // Only our own package says in a heartbeat how the main thread is.
     let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);

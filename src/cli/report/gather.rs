@@ -9,9 +9,9 @@ use tokio::time::timeout;
 
 use super::ends;
 use super::redact::{Redactor, is_secret_name};
+use crate::cli::help::LONG_VERSION;
 use crate::cli::status::Status;
 use crate::cli::variables::variable;
-use crate::cli::version::LONG_VERSION;
 use crate::cli::{doctor, named_editor};
 use crate::config::Config;
 use crate::config::file::PROJECT_FILE;

@@ -1,4 +1,5 @@
-//! The Unity package that this binary contains. Its files equal those in `unity/` byte for byte; the module `placed` lists them.
+//! The Unity package that this binary contains. Its files equal those in `unity/` byte for byte:
+//! `build.rs` takes what `src/cli/unity/placed.rs` names.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear, Widget};
 use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, columns, fit, mark, sign};
 use crate::limits::PICTURE_WINDOW;
 use crate::telemetry::tone::Tone;
-use crate::telemetry::view::told::{Fact, Line, Machine, Told};
+use crate::telemetry::view::told::{Fact, Machine, Told, ToldLine};
 
 /// Below this height the terminal shows only the list, and Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;
@@ -259,7 +259,7 @@ fn open_calls(pen: &mut Pen<'_>, told: &Told) {
     // Open calls are drawn first; at least a third of the space is left for calls that have ended.
     let most = usize::from(pen.left()) * 2 / 3;
     let name = tool_width(pen.area.width);
-    for Line { what, says, tone, age, .. } in told.open.iter().take(most) {
+    for ToldLine { what, says, tone, age, .. } in told.open.iter().take(most) {
         let style = pen.tone(*tone);
         pen.line(&[(name, what, PLAIN), (8, age, PLAIN), (0, says, style)]);
     }
@@ -281,7 +281,7 @@ fn calls(pen: &mut Pen<'_>, told: &Told) {
     let wide = pen.area.width >= HELD_MIN_WIDTH;
     let name = tool_width(pen.area.width);
     let verdict_width = pen.area.width.saturating_sub(name + if wide { 36 } else { 20 }).max(8);
-    for Line { what, says, tone, held, took, age } in &told.recent {
+    for ToldLine { what, says, tone, held, took, age } in &told.recent {
         let held = if wide && !held.is_empty() { format!(" ({held} held)") } else { String::new() };
         let style = pen.tone(*tone);
         pen.line(&[(name, what, PLAIN), (verdict_width, says, style), (0, &format!("{took}{held}, {age}"), DIM)]);
@@ -295,7 +295,7 @@ fn past(pen: &mut Pen<'_>, told: &Told) {
     }
     let reserved = if told.restarts.is_empty() { 0 } else { told.restarts.len() + 2 };
     let most = usize::from(pen.left()).saturating_sub(reserved);
-    for Line { what, says, tone, age, .. } in told.outages.iter().take(most) {
+    for ToldLine { what, says, tone, age, .. } in told.outages.iter().take(most) {
         let style = pen.tone(*tone);
         pen.line(&[(12, what, PLAIN), (12, age, DIM), (0, says, style)]);
     }

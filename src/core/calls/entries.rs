@@ -16,7 +16,7 @@ use super::phase::Phase;
 use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
 /// The number of an entry in the order of arrival. No number is used twice.
-type Place = u64;
+type EntryNumber = u64;
 
 /// The values of an entry that the indexes contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,67 +59,67 @@ impl Keys {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Index {
-    by_id: BTreeMap<CallId, Place>,
-    by_request: BTreeMap<RequestKey, Place>,
-    deadlines: BTreeSet<(Instant, Place)>,
+    by_id: BTreeMap<CallId, EntryNumber>,
+    by_request: BTreeMap<RequestKey, EntryNumber>,
+    deadlines: BTreeSet<(Instant, EntryNumber)>,
     /// Held non-parallel calls that are not reserved, by session; `free_parallel` has the parallel ones.
-    free_alone: BTreeSet<(SessionId, Place)>,
-    free_parallel: BTreeSet<(SessionId, Place)>,
-    with_place: BTreeSet<Place>,
-    over: BTreeSet<Place>,
+    free_alone: BTreeSet<(SessionId, EntryNumber)>,
+    free_parallel: BTreeSet<(SessionId, EntryNumber)>,
+    with_place: BTreeSet<EntryNumber>,
+    over: BTreeSet<EntryNumber>,
     /// The number of entries that keep non-parallel calls from being sent.
     excluding: usize,
     bytes: usize,
 }
 
 impl Index {
-    fn replace(&mut self, place: Place, old: Keys, new: Keys) {
+    fn replace(&mut self, number: EntryNumber, old: Keys, new: Keys) {
         if old.owed != new.owed {
             if let Some(request) = old.owed {
                 self.by_request.remove(&request);
             }
             if let Some(request) = new.owed {
-                self.by_request.insert(request, place);
+                self.by_request.insert(request, number);
             }
         }
         if old.deadline != new.deadline {
             if let Some(deadline) = old.deadline {
-                self.deadlines.remove(&(deadline, place));
+                self.deadlines.remove(&(deadline, number));
             }
             if let Some(deadline) = new.deadline {
-                self.deadlines.insert((deadline, place));
+                self.deadlines.insert((deadline, number));
             }
         }
         if old.free != new.free {
             if let Some((parallel, session)) = old.free {
-                self.free(parallel).remove(&(session, place));
+                self.free(parallel).remove(&(session, number));
             }
             if let Some((parallel, session)) = new.free {
-                self.free(parallel).insert((session, place));
+                self.free(parallel).insert((session, number));
             }
         }
-        mark(&mut self.with_place, place, old.has_place, new.has_place);
-        mark(&mut self.over, place, old.over, new.over);
+        mark(&mut self.with_place, number, old.has_place, new.has_place);
+        mark(&mut self.over, number, old.over, new.over);
         self.excluding = self.excluding + usize::from(new.excludes) - usize::from(old.excludes);
         self.bytes = self.bytes + new.bytes - old.bytes;
     }
 
-    fn free(&mut self, parallel: bool) -> &mut BTreeSet<(SessionId, Place)> {
+    fn free(&mut self, parallel: bool) -> &mut BTreeSet<(SessionId, EntryNumber)> {
         if parallel { &mut self.free_parallel } else { &mut self.free_alone }
     }
 }
 
-fn mark(places: &mut BTreeSet<Place>, place: Place, was: bool, is: bool) {
+fn mark(numbers: &mut BTreeSet<EntryNumber>, number: EntryNumber, was: bool, is: bool) {
     if is && !was {
-        places.insert(place);
+        numbers.insert(number);
     } else if was && !is {
-        places.remove(&place);
+        numbers.remove(&number);
     }
 }
 
 #[derive(Clone)]
 struct Slot {
-    place: Place,
+    number: EntryNumber,
     entry: Entry,
     /// The entry's values in the indexes.
     keys: Keys,
@@ -129,7 +129,7 @@ struct Slot {
 #[derive(Clone, Default)]
 pub(super) struct Entries {
     slots: VecDeque<Slot>,
-    next: Place,
+    next: EntryNumber,
     index: Index,
     /// Since when there has been no sign that the editor comes back. `None`: calls are held for their full time.
     absent_since: Option<Instant>,
@@ -141,7 +141,7 @@ impl Hash for Entries {
         // Only the order of the entries counts, not their numbers. The indexes follow from the entries.
         let Self { slots, next: _, index: _, absent_since } = self;
         (slots.len(), absent_since).hash(hasher);
-        for Slot { place: _, entry, keys: _ } in slots {
+        for Slot { number: _, entry, keys: _ } in slots {
             entry.hash(hasher);
         }
     }
@@ -173,24 +173,24 @@ impl Entries {
     }
 
     pub(super) fn push(&mut self, entry: Entry) {
-        let place = self.next;
+        let number = self.next;
         self.next += 1;
         let keys = Keys::of(&entry, self.absent_since);
-        self.index.by_id.insert(entry.call.id, place);
-        self.index.replace(place, Keys::default(), keys);
-        self.slots.push_back(Slot { place, entry, keys });
+        self.index.by_id.insert(entry.call.id, number);
+        self.index.replace(number, Keys::default(), keys);
+        self.slots.push_back(Slot { number, entry, keys });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
-        if let Some(Slot { place, entry, keys }) = self.slots.remove(position) {
+        if let Some(Slot { number, entry, keys }) = self.slots.remove(position) {
             self.index.by_id.remove(&entry.call.id);
-            self.index.replace(place, keys, Keys::default());
+            self.index.replace(number, keys, Keys::default());
         }
     }
 
     /// Removes the entries whose calls have ended and have no place at the editor.
     pub(super) fn remove_ended(&mut self) {
-        while let Some(position) = self.index.over.first().and_then(|place| self.position_of(*place)) {
+        while let Some(position) = self.index.over.first().and_then(|number| self.position_of(*number)) {
             self.remove(position);
         }
     }
@@ -224,8 +224,8 @@ impl Entries {
 
     /// Returns the positions of the entries whose deadline has passed, oldest first.
     pub(super) fn due(&self, now: Instant) -> Vec<usize> {
-        let due = self.index.deadlines.range(..=(now, Place::MAX));
-        let mut positions: Vec<usize> = due.filter_map(|(_, place)| self.position_of(*place)).collect();
+        let due = self.index.deadlines.range(..=(now, EntryNumber::MAX));
+        let mut positions: Vec<usize> = due.filter_map(|(_, number)| self.position_of(*number)).collect();
         positions.sort_unstable();
         positions
     }
@@ -235,19 +235,19 @@ impl Entries {
     /// that a waiting one has not run.
     pub(super) fn next_to_send(&self, served: Option<SessionId>) -> Option<usize> {
         let is_over = |session: SessionId| served.is_some_and(|served| session <= served);
-        let first = |free: &BTreeSet<(SessionId, Place)>| {
-            let behind = served.and_then(|served| free.range((Excluded((served, Place::MAX)), Unbounded)).next());
+        let first = |free: &BTreeSet<(SessionId, EntryNumber)>| {
+            let behind = served.and_then(|served| free.range((Excluded((served, EntryNumber::MAX)), Unbounded)).next());
             behind.or_else(|| free.first()).copied()
         };
         let alone = first(&self.index.free_alone).filter(|_| self.index.excluding == 0);
         let both = alone.into_iter().chain(first(&self.index.free_parallel));
-        let (_, place) = both.min_by_key(|(session, place)| (is_over(*session), *session, *place))?;
-        self.position_of(place)
+        let (_, number) = both.min_by_key(|(session, number)| (is_over(*session), *session, *number))?;
+        self.position_of(number)
     }
 
     /// Returns the oldest call that has a place at the editor.
     pub(super) fn with_place(&self) -> Option<&Entry> {
-        self.index.with_place.first().and_then(|place| self.get(self.position_of(*place)?))
+        self.index.with_place.first().and_then(|number| self.get(self.position_of(*number)?))
     }
 
     /// Returns the number of calls that have a place at the editor.
@@ -260,17 +260,17 @@ impl Entries {
         self.index.bytes
     }
 
-    fn position_of(&self, place: Place) -> Option<usize> {
-        self.slots.binary_search_by_key(&place, |slot| slot.place).ok()
+    fn position_of(&self, number: EntryNumber) -> Option<usize> {
+        self.slots.binary_search_by_key(&number, |slot| slot.number).ok()
     }
 
     /// Whether the indexes equal those built from all entries.
     #[cfg(test)]
     pub(super) fn agree(&self) -> bool {
         let mut scanned = Index::default();
-        for Slot { place, entry, .. } in &self.slots {
-            scanned.by_id.insert(entry.call.id, *place);
-            scanned.replace(*place, Keys::default(), Keys::of(entry, self.absent_since));
+        for Slot { number, entry, .. } in &self.slots {
+            scanned.by_id.insert(entry.call.id, *number);
+            scanned.replace(*number, Keys::default(), Keys::of(entry, self.absent_since));
         }
         scanned == self.index
     }
@@ -300,7 +300,7 @@ impl DerefMut for EntryMut<'_> {
 impl Drop for EntryMut<'_> {
     fn drop(&mut self) {
         let keys = Keys::of(&self.slot.entry, self.absent_since);
-        self.index.replace(self.slot.place, self.slot.keys, keys);
+        self.index.replace(self.slot.number, self.slot.keys, keys);
         self.slot.keys = keys;
     }
 }

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::types::{Late, NewCall, Record};
 use crate::fsm::call::{Call, Event, State};
 use crate::fsm::cause::Cause;
-use crate::fsm::{Driver, Outbox};
+use crate::fsm::{Driver, Reaction};
 use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile};
@@ -124,7 +124,7 @@ impl Entry {
 
     /// Passes news to the machine, and moves the call to the phase that follows. Returns what the machine orders, and what came
     /// with the news. Nothing else changes the machine's state or the phase.
-    pub(super) fn step(&mut self, news: News, now: Instant) -> (Outbox<Call>, Brought) {
+    pub(super) fn step(&mut self, news: News, now: Instant) -> (Reaction<Call>, Brought) {
         if let Some(before) = news.event_before() {
             self.machine.feed(&before);
         }

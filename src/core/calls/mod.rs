@@ -7,14 +7,12 @@ mod ledger;
 mod phase;
 mod progress;
 mod types;
-mod wanted;
 
 pub use self::ledger::Ledger;
 pub use self::types::{
-    Answer, ClaimRefused, HeldCall, Keep, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused,
-    Sending, Settlement, Surprises, Terms,
+    Answer, Claim, ClaimRefused, HeldCall, Keep, Known, Lookup, NewCall, ProgressNews, Record, RecoveredCall, Refused,
+    Settlement, Surprises, Terms, Wanted,
 };
-pub use self::wanted::Wanted;
 
 use tokio::time::Instant;
 

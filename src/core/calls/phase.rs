@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::types::{Refused, Sending};
+use super::types::{Claim, Refused};
 use crate::fsm::call::{Event, State};
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::RUNNING_MAX;
@@ -57,7 +57,7 @@ pub(super) struct Attempt {
     /// Whether the call was sent under the name of another gateway.
     pub(super) of_another_gateway: bool,
     /// The claim, for the log and the metrics. `None`: an earlier gateway sent the call.
-    pub(super) sending: Option<Sending>,
+    pub(super) claim: Option<Claim>,
     /// Whether the editor's answer says that the call did not run.
     pub(super) unrun: bool,
 }
@@ -70,7 +70,7 @@ impl Attempt {
             recovery,
             running_max: RUNNING_MAX,
             of_another_gateway: false,
-            sending: None,
+            claim: None,
             unrun: false,
         }
     }
@@ -268,7 +268,7 @@ impl Hash for Attempt {
             running_max,
             of_another_gateway,
             // Only the log and metrics use it.
-            sending: _,
+            claim: _,
             // It only chooses words.
             unrun: _,
         } = self;

@@ -1,7 +1,7 @@
 //! The values that the ledger takes, returns and keeps.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,43 @@ use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
+
+/// The project that calls are for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    /// It is not known yet which project is wanted. No call is sent until it is.
+    Asked,
+    /// This project is wanted. `None`: there is no project; then only a port that the user named may be used.
+    Settled(Option<PathBuf>),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Settled(None)
+    }
+}
+
+impl Wanted {
+    /// Returns the wanted project. `None` if it is not known yet, or if there is no project.
+    pub fn project(&self) -> Option<&Path> {
+        match self {
+            Self::Settled(project) => project.as_deref(),
+            Self::Asked => None,
+        }
+    }
+
+    /// Whether `project` is wanted, or may turn out to be the wanted project.
+    pub fn may_be(&self, project: Option<&Path>) -> bool {
+        *self == Self::Asked || self.is(project)
+    }
+
+    /// Whether calls may be sent to the editor of `project`. `None` is the unknown project of an editor on a port that the user
+    /// named.
+    pub fn is(&self, project: Option<&Path>) -> bool {
+        matches!(self, Self::Settled(wanted) if wanted.as_deref() == project)
+    }
+}
 
 /// A call as a session passes it to the ledger.
 #[derive(Debug)]
@@ -213,7 +250,7 @@ pub struct Refused {
 
 /// A claim, for the log and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
+pub struct Claim {
     /// How long the call waited to be sent: since the client's request, or since the loss of the call's last connection.
     pub waited: Duration,
     /// The cause that the call waited for last.

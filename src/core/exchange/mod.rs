@@ -9,7 +9,7 @@
 //!
 //! If the editor runs a call as a job ([`jobs`]), the call keeps its place until the job has ended.
 //!
-//! At most one order of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
+//! At most one errand of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
 
 mod jobs;
 mod quiet;
@@ -25,8 +25,8 @@ use tokio::time::Instant;
 
 pub use self::jobs::{JobState, JobStep, Jobs};
 use self::quiet::Quiet;
-pub use self::types::{After, Answered, Answers, Meant, Next, Order, Outcome, Question, Settled, Unsendable, outcome};
-use crate::core::calls::{ClaimRefused, Ledger, Sending, Settlement, Terms};
+pub use self::types::{After, Answered, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable};
+use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::retry::Used;
@@ -43,7 +43,7 @@ enum Listing {
     Asked,
 }
 
-/// The state of one connection: orders, and messages that are not answered. See the module's documentation.
+/// The state of one connection: errands, and messages that are not answered. See the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Exchange {
     epoch: Epoch,
@@ -55,7 +55,7 @@ pub struct Exchange {
     closed: bool,
     /// Whether the bridge waits for [`Event::NothingOwed`].
     is_last: bool,
-    orders: VecDeque<Order>,
+    errands: VecDeque<Errand>,
     list_wanted: bool,
     listing: Option<Listing>,
     /// Whether a tool list was published. No call is sent before: its tool is looked up in the list.
@@ -69,7 +69,7 @@ pub struct Exchange {
     /// Whether a call is reserved that is neither claimed nor given back yet.
     preparing: bool,
     /// The messages that are not answered, by message number.
-    open: BTreeMap<u64, Answers>,
+    open: BTreeMap<u64, ReplyTo>,
     /// Open calls whose answer may have been lost, or may have been a message that could not be read. The journal is
     /// asked for them too.
     doubted: BTreeSet<CallId>,
@@ -93,7 +93,7 @@ impl Exchange {
             window: 1,
             closed: false,
             is_last: false,
-            orders: VecDeque::new(),
+            errands: VecDeque::new(),
             list_wanted: false,
             listing: None,
             proven: false,
@@ -120,21 +120,21 @@ impl Exchange {
         self.met.as_ref()
     }
 
-    // ---- orders ----
+    // ---- errands ----
 
-    /// Queues an order, unless the same order already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a
+    /// Queues an errand, unless the same errand already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a
     /// heartbeat question is dropped also if another one is unanswered.
-    pub fn order(&mut self, order: Order) {
-        let stands = match &order {
-            Order::Cancel(_) => {
-                self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
+    pub fn order(&mut self, errand: Errand) {
+        let stands = match &errand {
+            Errand::Cancel(_) => {
+                self.errands.iter().filter(|known| matches!(known, Errand::Cancel(_))).count() >= CANCELS_MAX
             }
             // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
-            Order::Heartbeat => self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat)),
-            Order::Greeting | Order::Outcomes => self.orders.contains(&order),
+            Errand::Heartbeat if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) => true,
+            Errand::Heartbeat | Errand::Greeting | Errand::Outcomes => self.errands.contains(&errand),
         };
         if !stands {
-            self.orders.push_back(order);
+            self.errands.push_back(errand);
         }
     }
 
@@ -174,9 +174,9 @@ impl Exchange {
         self.out() == 0
     }
 
-    /// Returns the next order without removing it.
-    pub fn peek(&self) -> Option<&Order> {
-        self.orders.front()
+    /// Returns the next errand without removing it.
+    pub fn peek(&self) -> Option<&Errand> {
+        self.errands.front()
     }
 
     /// A call may wait in the ledger.
@@ -210,8 +210,8 @@ impl Exchange {
 
     /// Decides what is written next if that needs no look into the ledger; `None` if it does.
     pub fn next_but_calls(&mut self, now: Instant) -> Option<Next> {
-        if let Some(order) = self.orders.pop_front() {
-            return Some(Next::Order(order));
+        if let Some(errand) = self.errands.pop_front() {
+            return Some(Next::Errand(errand));
         }
         if let Some(Listing::ToAsk(step)) = self.listing {
             self.listing = Some(Listing::Asked);
@@ -250,7 +250,7 @@ impl Exchange {
 
     /// The calls that have a place at the editor.
     fn calls(&self) -> u8 {
-        let open = self.open.values().filter(|open| matches!(open, Answers::Call(..))).count();
+        let open = self.open.values().filter(|open| matches!(open, ReplyTo::Call(..))).count();
         u8::try_from(open + self.jobs.len()).unwrap_or(u8::MAX).saturating_add(u8::from(self.preparing))
     }
 
@@ -312,7 +312,7 @@ impl Exchange {
 
     /// Records that a message of the greeting is sent under this number.
     pub fn asks_greeting(&mut self, number: u64) {
-        self.open.insert(number, Answers::Greeting);
+        self.open.insert(number, ReplyTo::Greeting);
     }
 
     /// Records that the greeting is complete. `window`: how many calls and lists the editor accepts at once. `heartbeat`: whether it
@@ -332,12 +332,12 @@ impl Exchange {
 
     /// Records that a request for the tool list is sent under this number.
     pub fn asks_list(&mut self, number: u64, step: usize) {
-        self.open.insert(number, Answers::List { step });
+        self.open.insert(number, ReplyTo::List { step });
     }
 
     /// Records that a heartbeat question is sent under this number.
     pub fn asks_heartbeat(&mut self, number: u64) {
-        self.open.insert(number, Answers::Heartbeat);
+        self.open.insert(number, ReplyTo::Heartbeat);
     }
 
     /// Prepares a question to this editor's journal, under this number, and returns the keys to ask for; `None` if there is
@@ -351,11 +351,11 @@ impl Exchange {
     ) -> (Option<Vec<JournalKey>>, Vec<Settlement>) {
         let Some(journal) = self.met.as_ref().and_then(|met| met.journal.as_deref()) else { return (None, Vec::new()) };
         self.open.retain(|_, open| {
-            !matches!(open, Answers::Outcomes(question)
+            !matches!(open, ReplyTo::Outcomes(question)
                 if now.saturating_duration_since(question.asked) >= OUTCOMES_ASKED_EVERY)
         });
-        if let Some(Answers::Outcomes(question)) =
-            self.open.values_mut().find(|open| matches!(open, Answers::Outcomes(_)))
+        if let Some(ReplyTo::Outcomes(question)) =
+            self.open.values_mut().find(|open| matches!(open, ReplyTo::Outcomes(_)))
         {
             question.again = true;
             return (None, Vec::new());
@@ -365,7 +365,7 @@ impl Exchange {
             Recovery::Journal(key) => Some((call, key)),
             Recovery::None | Recovery::ResultFile { .. } | Recovery::StatusFile { .. } | Recovery::Inferred => None,
         };
-        let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).collect();
+        let open: BTreeSet<CallId> = self.open.values().filter_map(ReplyTo::call).collect();
         self.doubted.retain(|call| open.contains(call));
         if self.jobs.are_asked_alone && self.alone.is_none() {
             self.alone = Some(BTreeSet::new());
@@ -383,13 +383,13 @@ impl Exchange {
             return (None, settlements);
         }
         let keys = sought.iter().map(|(_, key)| key.clone()).collect();
-        self.open.insert(number, Answers::Outcomes(Question { sought, asked: now, again: false }));
+        self.open.insert(number, ReplyTo::Outcomes(Question { sought, asked: now, again: false }));
         (Some(keys), settlements)
     }
 
     /// Records that a cancel is sent under this number, on a connection that brings an answer to each message.
     pub fn asks_cancel(&mut self, number: u64) {
-        self.open.insert(number, Answers::Cancel);
+        self.open.insert(number, ReplyTo::Cancel);
     }
 
     /// Records that the message with this number is not sent after all.
@@ -412,7 +412,7 @@ impl Exchange {
         (terms, after): (Terms, After),
         ledger: &mut Ledger,
         now: Instant,
-    ) -> Result<(Option<Sending>, Vec<Settlement>), Settled> {
+    ) -> Result<(Option<Claim>, Vec<Settlement>), Settled> {
         if self.closed {
             ledger.unreserve(call, self.epoch);
             return Err(self.not_sent(Vec::new()));
@@ -429,8 +429,8 @@ impl Exchange {
                 }
                 self.calls_wait = ledger.has_held();
                 self.used = self.used.max(Used::Sent);
-                self.open.insert(number, Answers::Call(call, after));
-                Ok((ledger.sending(call), settlements))
+                self.open.insert(number, ReplyTo::Call(call, after));
+                Ok((ledger.claim_of(call), settlements))
             }
             Err(ClaimRefused::OtherProject) => {
                 let settlements = ledger.refuse(call, Cause::ProjectChanged, now);
@@ -469,45 +469,45 @@ impl Exchange {
     // ---- replies ----
 
     /// Returns the message that a reply with this number answers. The message is then no longer open, except with
-    /// [`Answers::Doubled`]. `refusal`: the kind of refusal, if the editor refused the message.
-    pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> Answers {
+    /// [`ReplyTo::Doubled`]. `refusal`: the kind of refusal, if the editor refused the message.
+    pub fn reply(&mut self, number: u64, refusal: Option<Refusal>) -> ReplyTo {
         match self.open.get(&number) {
-            Some(Answers::Call(call, _)) if refusal == Some(Refusal::Double) => Answers::Doubled(*call),
-            _ => self.open.remove(&number).unwrap_or(Answers::Nothing),
+            Some(ReplyTo::Call(call, _)) if refusal == Some(Refusal::Double) => ReplyTo::Doubled(*call),
+            _ => self.open.remove(&number).unwrap_or(ReplyTo::Nothing),
         }
     }
 
     /// Returns the number of the only unanswered message, for replies that carry no number. `None` if there is none or more than
     /// one. A question for the heartbeat does not count: it has nothing of a client, so no editor fails to read it.
     pub fn only_open(&self) -> Option<u64> {
-        let mut counted = self.open.iter().filter(|(_, open)| !matches!(open, Answers::Heartbeat));
+        let mut counted = self.open.iter().filter(|(_, open)| !matches!(open, ReplyTo::Heartbeat));
         let (number, _) = counted.next()?;
         counted.next().is_none().then_some(*number)
     }
 
     /// Handles a whole message that cannot be read and names no request. Returns what it may answer. A call is never
     /// answered on such a guess: if the editor has a journal, the journal is asked for all open calls.
-    pub fn unreadable(&mut self) -> Meant {
-        let calls: Vec<CallId> = self.open.values().filter_map(Answers::call).collect();
+    pub fn unreadable(&mut self) -> MayAnswer {
+        let calls: Vec<CallId> = self.open.values().filter_map(ReplyTo::call).collect();
         if calls.is_empty() {
-            return self.only_open().map_or(Meant::Nobody, Meant::Request);
+            return self.only_open().map_or(MayAnswer::Nobody, MayAnswer::Request);
         }
         if self.met.as_ref().is_none_or(|met| met.journal.is_none()) {
-            return Meant::ACall;
+            return MayAnswer::ACall;
         }
         self.doubted.extend(calls);
-        Meant::Nobody
+        MayAnswer::Nobody
     }
 
     /// Handles the editor's word on whether it has any call. If it says twice that it has none, calls that were open both times have
     /// lost their answers on this connection, and the journal is asked for them.
     pub fn has_calls(&mut self, any: bool) {
-        let open: BTreeSet<CallId> = self.open.values().filter_map(Answers::call).filter(|_| !any).collect();
+        let open: BTreeSet<CallId> = self.open.values().filter_map(ReplyTo::call).filter(|_| !any).collect();
         let lost: Vec<CallId> = self.suspected.intersection(&open).copied().collect();
         self.suspected = open;
         if !lost.is_empty() && self.met.as_ref().is_some_and(|met| met.journal.is_some()) {
             self.doubted.extend(lost);
-            self.order(Order::Outcomes);
+            self.order(Errand::Outcomes);
         }
     }
 
@@ -517,22 +517,22 @@ impl Exchange {
         if !self.doubted.remove(&call) || !has_ended {
             return None;
         }
-        let is_it = |open: &Answers| matches!(open, Answers::Call(open, _) if *open == call);
+        let is_it = |open: &ReplyTo| matches!(open, ReplyTo::Call(open, _) if *open == call);
         let number = self.open.iter().find(|(_, open)| is_it(open)).map(|(number, _)| *number)?;
         match self.open.remove(&number) {
-            Some(Answers::Call(_, after)) => Some(after),
+            Some(ReplyTo::Call(_, after)) => Some(after),
             _ => None,
         }
     }
 
     /// Whether the greeting is still unanswered.
     pub fn awaits_greeting(&self) -> bool {
-        self.awaits(|open| matches!(open, Answers::Greeting))
+        self.awaits(|open| matches!(open, ReplyTo::Greeting))
     }
 
     /// Whether the next reply may concern a client's call.
     pub fn owes_answers(&self) -> bool {
-        self.awaits(|open| matches!(open, Answers::Call(..) | Answers::Outcomes(_)))
+        self.awaits(|open| matches!(open, ReplyTo::Call(..) | ReplyTo::Outcomes(_)))
     }
 
     pub fn used(&self) -> Used {
@@ -544,7 +544,7 @@ impl Exchange {
         !self.open.is_empty()
     }
 
-    fn awaits(&self, what: impl Fn(&Answers) -> bool) -> bool {
+    fn awaits(&self, what: impl Fn(&ReplyTo) -> bool) -> bool {
         self.open.values().any(what)
     }
 
@@ -605,7 +605,7 @@ impl Exchange {
             self.alone.get_or_insert_default();
         }
         if question.again || self.alone.is_some() {
-            self.order(Order::Outcomes);
+            self.order(Errand::Outcomes);
         }
     }
 

@@ -123,64 +123,64 @@ impl Desk {
     }
 
     fn answered(&mut self, number: u64, refusal: Option<Refusal>) -> Answered {
-        let Answers::Call(call, after) = self.exchange.reply(number, refusal) else { panic!("no call is open") };
+        let ReplyTo::Call(call, after) = self.exchange.reply(number, refusal) else { panic!("no call is open") };
         self.exchange.answered((call, after), refusal, said(), &mut self.ledger, self.now)
     }
 }
 
-fn orders(exchange: &mut Exchange) -> Vec<Order> {
+fn errands(exchange: &mut Exchange) -> Vec<Errand> {
     let now = Instant::now();
-    let order = || match exchange.next_but_calls(now) {
-        Some(Next::Order(order)) => Some(order),
+    let errand = || match exchange.next_but_calls(now) {
+        Some(Next::Errand(errand)) => Some(errand),
         _ => None,
     };
-    std::iter::from_fn(order).collect()
+    std::iter::from_fn(errand).collect()
 }
 
 #[test]
 fn of_each_kind_one_order_waits() {
     let mut exchange = Exchange::new(EPOCH);
-    let all = [Order::Outcomes, Order::Heartbeat, Order::Greeting];
-    for order in all.iter().chain(&all) {
-        exchange.order(order.clone());
+    let all = [Errand::Outcomes, Errand::Heartbeat, Errand::Greeting];
+    for errand in all.iter().chain(&all) {
+        exchange.order(errand.clone());
     }
-    assert_eq!(orders(&mut exchange), all);
+    assert_eq!(errands(&mut exchange), all);
 }
 
 #[test]
 fn withdrawals_are_bounded() {
     let mut exchange = Exchange::new(EPOCH);
     for _ in 0..2 * CANCELS_MAX {
-        exchange.order(Order::Cancel(key(0)));
+        exchange.order(Errand::Cancel(key(0)));
     }
-    assert_eq!(orders(&mut exchange).len(), CANCELS_MAX);
+    assert_eq!(errands(&mut exchange).len(), CANCELS_MAX);
 }
 
 #[test]
 fn a_heartbeat_that_is_not_answered_is_not_asked_again() {
     let mut desk = Desk::new(0);
     desk.exchange.asks_heartbeat(7);
-    desk.exchange.order(Order::Heartbeat);
-    assert_eq!(orders(&mut desk.exchange), []);
-    assert_eq!(desk.exchange.reply(7, None), Answers::Heartbeat);
-    desk.exchange.order(Order::Heartbeat);
-    assert_eq!(orders(&mut desk.exchange), [Order::Heartbeat]);
+    desk.exchange.order(Errand::Heartbeat);
+    assert_eq!(errands(&mut desk.exchange), []);
+    assert_eq!(desk.exchange.reply(7, None), ReplyTo::Heartbeat);
+    desk.exchange.order(Errand::Heartbeat);
+    assert_eq!(errands(&mut desk.exchange), [Errand::Heartbeat]);
 }
 
 #[test]
 fn a_reply_answers_what_its_number_asked_once() {
     let mut desk = Desk::new(1);
     let call = desk.send(5, After::default());
-    assert_eq!(desk.exchange.reply(4, None), Answers::Nothing);
-    assert_eq!(desk.exchange.reply(5, None), Answers::Call(call, After::default()));
-    assert_eq!(desk.exchange.reply(5, None), Answers::Nothing);
+    assert_eq!(desk.exchange.reply(4, None), ReplyTo::Nothing);
+    assert_eq!(desk.exchange.reply(5, None), ReplyTo::Call(call, After::default()));
+    assert_eq!(desk.exchange.reply(5, None), ReplyTo::Nothing);
 }
 
 #[test]
 fn a_double_leaves_the_call_open() {
     let mut desk = Desk::new(1);
     let call = desk.send(5, After::default());
-    assert_eq!(desk.exchange.reply(5, Some(Refusal::Double)), Answers::Doubled(call));
+    assert_eq!(desk.exchange.reply(5, Some(Refusal::Double)), ReplyTo::Doubled(call));
     assert!(desk.exchange.owes_answers());
     assert_eq!(verdicts(&desk.answered(5, None).settled.settlements), [Verdict::Ok]);
 }
@@ -446,18 +446,18 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     let ask = |next: &mut Exchange, number, ledger: &mut Ledger, now| next.asks_outcomes(number, ledger, now).0;
     assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
     assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
-    let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
+    let ReplyTo::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
     next.outcomes_told(&question, true);
-    assert_eq!(orders(&mut next), [Order::Outcomes]);
+    assert_eq!(errands(&mut next), [Errand::Outcomes]);
     // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
     let later = desk.now + OUTCOMES_ASKED_EVERY;
     assert_eq!(ask(&mut next, 11, &mut desk.ledger, later), Some(vec![key(0)]));
-    assert_eq!(next.reply(10, None), Answers::Nothing);
-    let told = outcome(call, &key(0), Outcome::Ended(said()), &mut desk.ledger, later);
+    assert_eq!(next.reply(10, None), ReplyTo::Nothing);
+    let told = Learned::Ended(said()).tell(call, &key(0), &mut desk.ledger, later);
     assert_eq!(verdicts(&told), [Verdict::Ok]);
     assert!(
-        outcome(call, &key(0), Outcome::NotRun { sealed: false }, &mut desk.ledger, later).is_empty(),
+        Learned::NotRun { sealed: false }.tell(call, &key(0), &mut desk.ledger, later).is_empty(),
         "it is sought no more"
     );
 }
@@ -472,11 +472,11 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
     let mut asked = Vec::new();
     for number in 8..12 {
         let _ = next.asks_outcomes(number, &mut desk.ledger, desk.now);
-        let Answers::Outcomes(question) = next.reply(number, None) else { break };
+        let ReplyTo::Outcomes(question) = next.reply(number, None) else { break };
         let sought: Vec<CallId> = question.sought.iter().map(|(call, _)| *call).collect();
         // An answer about one call that is not read changes nothing for the others.
         next.outcomes_told(&question, false);
-        assert_eq!(orders(&mut next), [Order::Outcomes]);
+        assert_eq!(errands(&mut next), [Errand::Outcomes]);
         asked.push(sought);
     }
     assert_eq!(asked, [calls.to_vec(), vec![calls[0]], vec![calls[1]]]);
@@ -489,10 +489,10 @@ fn an_answer_that_was_lost_is_asked_of_the_journal_when_the_editor_has_no_call_t
     desk.exchange.has_calls(false);
     desk.exchange.has_calls(true);
     desk.exchange.has_calls(false);
-    assert_eq!(orders(&mut desk.exchange), [], "it may be on its way");
+    assert_eq!(errands(&mut desk.exchange), [], "it may be on its way");
     let fresh = desk.send(6, After::default());
     desk.exchange.has_calls(false);
-    assert_eq!(orders(&mut desk.exchange), [Order::Outcomes]);
+    assert_eq!(errands(&mut desk.exchange), [Errand::Outcomes]);
     assert!(desk.exchange.resolve_doubt(lost, true).is_some() && desk.exchange.resolve_doubt(fresh, true).is_none());
 
     let mut desk = Desk::new(1);
@@ -500,24 +500,24 @@ fn an_answer_that_was_lost_is_asked_of_the_journal_when_the_editor_has_no_call_t
     desk.send(5, After::default());
     desk.exchange.has_calls(false);
     desk.exchange.has_calls(false);
-    assert_eq!(orders(&mut desk.exchange), [], "nobody else knows");
+    assert_eq!(errands(&mut desk.exchange), [], "nobody else knows");
 }
 
 #[test]
 fn a_message_that_names_nothing_answers_no_call() {
     let mut desk = Desk::new(1);
     let call = desk.send(5, After::default());
-    assert_eq!(desk.exchange.unreadable(), Meant::Nobody);
+    assert_eq!(desk.exchange.unreadable(), MayAnswer::Nobody);
     let (keys, _) = desk.exchange.asks_outcomes(6, &mut desk.ledger, desk.now);
     assert_eq!(keys, Some(vec![key(0)]), "a call that runs is asked for too");
     assert_eq!(desk.exchange.resolve_doubt(call, true), Some(After::default()));
     assert_eq!(desk.exchange.resolve_doubt(call, true), None);
-    assert_eq!(desk.exchange.reply(5, None), Answers::Nothing);
+    assert_eq!(desk.exchange.reply(5, None), ReplyTo::Nothing);
 
     let mut desk = Desk::new(1);
     desk.exchange = Exchange::new(EPOCH);
     desk.exchange.greeted(Met::default(), 1, false, desk.now);
     desk.list();
     desk.send(5, After::default());
-    assert_eq!(desk.exchange.unreadable(), Meant::ACall, "without a journal nobody knows");
+    assert_eq!(desk.exchange.unreadable(), MayAnswer::ACall, "without a journal nobody knows");
 }

@@ -11,9 +11,9 @@ use crate::protocol::dialect::{EditorAnswer, JournalKey, ReloadSigns};
 use crate::protocol::ids::CallId;
 use crate::protocol::policy::Grounds;
 
-/// A message that the connection must write, and that takes none of the editor's places.
+/// A message that the connection must write beside calls and lists. It takes none of the editor's places.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Order {
+pub enum Errand {
     /// The next message of the greeting.
     Greeting,
     /// A question to the editor's journal for the outcomes of the calls that it knows.
@@ -27,8 +27,8 @@ pub enum Order {
 /// What the connection does next.
 #[derive(Debug)]
 pub enum Next {
-    /// It writes this message.
-    Order(Order),
+    /// It runs this errand.
+    Errand(Errand),
     /// It requests the tool list, by the `step`-th method that the dialect knows.
     List {
         /// The number of the method, from 0; see [`ListTools`](crate::protocol::dialect::Order::ListTools).
@@ -64,9 +64,9 @@ pub struct Question {
     pub(super) again: bool,
 }
 
-/// The message that a reply answers. The message is not awaited any more, except with [`Answers::Doubled`].
+/// The message that a reply answers. The message is not awaited any more, except with [`ReplyTo::Doubled`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Answers {
+pub enum ReplyTo {
     Greeting,
     /// The request for the tool list.
     List {
@@ -85,7 +85,7 @@ pub enum Answers {
     Nothing,
 }
 
-impl Answers {
+impl ReplyTo {
     /// Returns the call that is answered, if it is one.
     pub(super) fn call(&self) -> Option<CallId> {
         match self {
@@ -97,7 +97,7 @@ impl Answers {
 
 /// What a message may answer that is whole, but cannot be read and names no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meant {
+pub enum MayAnswer {
     /// The request of this number, which is no call.
     Request(u64),
     /// A call, and nobody can say which, or whether it is an answer at all.
@@ -127,9 +127,9 @@ pub struct Answered {
     pub hang_up: bool,
 }
 
-/// The journal's record of one attempt to send a call.
+/// What was learned of one attempt to send a call, from the journal's record.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Learned {
     /// The call ended with this answer.
     Ended(EditorAnswer),
     /// The call waits or runs.
@@ -156,20 +156,22 @@ pub enum Unsendable {
     TurnedDown(Cause, Grounds),
 }
 
-/// Applies the journal's record of one attempt to send a call to the ledger. A record of an attempt whose outcome the ledger does
-/// not look for any more is ignored.
-pub fn outcome(call: CallId, key: &JournalKey, outcome: Outcome, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
-    if !ledger.seeks(call, key) {
-        return Vec::new();
-    }
-    match outcome {
-        Outcome::Ended(answer) => ledger.learn(call, answer, now),
-        Outcome::Running => {
-            ledger.found_running(call, now);
-            Vec::new()
+impl Learned {
+    /// Tells the ledger what was learned of the attempt with this key. The ledger ignores it if it does not look for the outcome of
+    /// that attempt any more.
+    pub fn tell(self, call: CallId, key: &JournalKey, ledger: &mut Ledger, now: Instant) -> Vec<Settlement> {
+        if !ledger.seeks(call, key) {
+            return Vec::new();
         }
-        Outcome::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
-        Outcome::Interrupted => ledger.found_interrupted(call, now),
-        Outcome::Forgotten | Outcome::Unreadable => ledger.forgotten(call, now),
+        match self {
+            Self::Ended(answer) => ledger.learn(call, answer, now),
+            Self::Running => {
+                ledger.found_running(call, now);
+                Vec::new()
+            }
+            Self::NotRun { sealed } => ledger.proven_unrun(call, sealed, now),
+            Self::Interrupted => ledger.found_interrupted(call, now),
+            Self::Forgotten | Self::Unreadable => ledger.forgotten(call, now),
+        }
     }
 }

@@ -59,7 +59,7 @@ pub struct Open {
 }
 
 #[derive(Debug)]
-struct Line {
+struct QueuedLine {
     text: String,
     /// The kind of a notification, which may be dropped or coalesced. `None` for an answer, which never may.
     notification: Option<&'static str>,
@@ -99,7 +99,7 @@ pub struct Requests {
     progress: HashMap<RequestKey, f64>,
     /// Answers whose request is out of the table, or whose batch is being joined, and whose line is not queued yet.
     rendering: usize,
-    queue: VecDeque<Line>,
+    queue: VecDeque<QueuedLine>,
     queued_bytes: usize,
     notifications: usize,
     /// The client is gone: nothing is queued any more.
@@ -250,7 +250,7 @@ impl Requests {
     fn queue(&mut self, text: String, notification: Option<&'static str>) {
         if !self.broken {
             self.queued_bytes += text.len();
-            self.queue.push_back(Line { text, notification });
+            self.queue.push_back(QueuedLine { text, notification });
         }
     }
 

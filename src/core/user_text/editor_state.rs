@@ -1,9 +1,9 @@
 //! The work of a connected editor, and the parts of it that stand still.
 
+use super::phrases::seconds;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::span::seconds;
 use crate::limits::{FRAME_OLD, HEARTBEAT_LATE, STILL_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat};
 use crate::protocol::text::clean;

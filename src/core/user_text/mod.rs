@@ -6,7 +6,6 @@ mod editors;
 mod next;
 mod offers;
 mod phrases;
-mod span;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
@@ -18,8 +17,7 @@ pub use self::editor_state::{Still, calls_wait, connection_state, heartbeat, hin
 pub use self::editors::{editor_refused, several_editors, url_refused};
 pub use self::next::next;
 pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
-pub use self::phrases::{cause, quoted};
-pub use self::span::seconds;
+pub use self::phrases::{cause, quoted, seconds};
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;

@@ -1,6 +1,7 @@
-//! Causes and paths as parts of sentences.
+//! Causes, paths and spans of time as parts of sentences.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::fsm::cause::Cause;
 
@@ -52,4 +53,13 @@ pub fn cause(cause: Cause) -> String {
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
+}
+
+/// Formats a span of time for people, in ms, s, or min and s.
+pub fn seconds(span: Duration) -> String {
+    match span.as_millis() {
+        millis @ 0..=999 => format!("{millis} ms"),
+        millis @ 1000..=119_999 => format!("{:.1} s", millis as f64 / 1000.0),
+        _ => format!("{} min {} s", span.as_secs() / 60, span.as_secs() % 60),
+    }
 }

@@ -3,12 +3,12 @@
 //! What happened and whether the tool ran is the same for both. What to do next differs: an AI can call holdfast's own tools and
 //! ask its user; a person runs commands and looks at Unity.
 
+use super::phrases::seconds;
 use std::path::Path;
 use std::time::Duration;
 
 use super::editor_state::{asked_meanwhile, heartbeat, hindered};
 use super::next::next;
-use super::span::seconds;
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};

@@ -2,7 +2,7 @@
 
 use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
-use crate::fsm::{Machine, Outbox};
+use crate::fsm::{Machine, Reaction};
 use crate::limits::{LIKELY_AFTER_CRASH, RETRY_FIRST, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{Activity, PushEvent};
 
@@ -190,7 +190,7 @@ impl Absence {
 
     /// Handles a hint. A hint may name the cause of an absence whose cause is unknown, or shorten the wait. It does not decide
     /// whether the editor comes back.
-    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
                 self.cause = Cause::Reloading;
@@ -205,7 +205,7 @@ impl Absence {
     }
 
     /// Handles a survey that found targets.
-    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         self.learn(evidence, out);
         if matches!(self.cause, Cause::Ambiguous | Cause::ProjectUnknown) {
             self.cause = Cause::Connecting;
@@ -217,7 +217,7 @@ impl Absence {
         &mut self,
         cause: Cause,
         evidence: Evidence,
-        out: &mut Outbox<impl Machine<Effect = Effect>>,
+        out: &mut Reaction<impl Machine<Effect = Effect>>,
     ) {
         self.learn(evidence, out);
         // If an editor was connected and is now not found, its cause is kept, since it says more. If the editor's process is
@@ -237,7 +237,11 @@ impl Absence {
 
     /// Handles a survey during a wait. If the editor has become likely, the wait is shortened, since its length was
     /// chosen before the editor became likely.
-    pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    pub(super) fn learn_while_waiting(
+        &mut self,
+        evidence: Evidence,
+        out: &mut Reaction<impl Machine<Effect = Effect>>,
+    ) {
         let before = self.likely();
         self.learn(evidence, out);
         if self.likely() && !before {
@@ -245,7 +249,7 @@ impl Absence {
         }
     }
 
-    fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
+    fn learn(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
         self.at_work = evidence.activity.is_some();
         self.evidence = match evidence.editor {
@@ -269,9 +273,8 @@ impl Absence {
             (Sign::Dead, _) => match self.past {
                 Past::Connected { cut_off: true, .. } if evidence.announces == Some(true) => Some(Cause::Crashed),
                 Past::Connected { .. } => Some(Cause::ProcessGone),
-                // An editor that was seen at work has ended before the first connection.
-                Past::NeverConnected => matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting)
-                    .then_some(Cause::NotRunning),
+                // An editor that was seen alive has ended before the first connection.
+                Past::NeverConnected => self.says_it_lives().then_some(Cause::NotRunning),
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
@@ -280,6 +283,10 @@ impl Absence {
             (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) => Some(Cause::Starting),
             (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
             (Sign::Alive, None) => Some(self.cause_of_a_living_editor(evidence.announces)),
+            // It was seen alive, and nothing shows that any more: the next dial decides.
+            (Sign::Unknown, None) if self.past == Past::NeverConnected && self.cause == Cause::BridgeDown => {
+                Some(Cause::Connecting)
+            }
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
@@ -312,6 +319,11 @@ impl Absence {
             }
             _ => Cause::BridgeDown,
         }
+    }
+
+    /// Whether the cause says that the editor's process lives.
+    fn says_it_lives(self) -> bool {
+        matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting | Cause::BridgeDown | Cause::Stalled)
     }
 
     /// Whether the cause says nothing about the editor itself, but only what was found at the ports. If so, the next dial

@@ -7,26 +7,26 @@
 
 mod absence;
 mod alphabet;
-mod link;
+mod established;
 mod table;
 
 use self::absence::{Absence, Past, Round};
 pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
-use self::link::{End, Link, Peer, Up};
+use self::established::{End, Established, Peer, Up};
 use super::cause::{Availability, Cause, Loss};
-use super::{Outbox, Outcome, statig_machine};
+use super::{Outcome, Reaction, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use crate::protocol::dialect::LeaveReason;
 
 /// The connection: its state, and what is known in that state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bridge {
-    at: Place,
+    at: Situation,
 }
 
 /// Each [`State`] with its data, which is dropped with the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum Situation {
     Idle(Absence),
     Seeking(Absence),
     Dialing(Absence, Round),
@@ -35,7 +35,7 @@ enum Place {
     Ready(Up),
     Stalled(Up),
     /// Connected, and leaving for the reason that the editor gave on the connection.
-    Leaving(Link, LeaveReason),
+    Leaving(Established, LeaveReason),
     /// The project is no longer wanted. The reason for leaving is here if the editor announced one, on the connection
     /// or by a hint.
     Parting(Peer, Option<LeaveReason>),
@@ -43,7 +43,7 @@ enum Place {
     Stopped,
 }
 
-impl Place {
+impl Situation {
     fn state(&self) -> State {
         match self {
             Self::Idle(_) => State::Idle,
@@ -73,8 +73,8 @@ impl Place {
 
     fn peer(&self) -> Option<Peer> {
         match self {
-            Self::Ready(up) | Self::Stalled(up) => Some(up.link.peer),
-            Self::Leaving(link, _) => Some(link.peer),
+            Self::Ready(up) | Self::Stalled(up) => Some(up.established.peer),
+            Self::Leaving(established, _) => Some(established.peer),
             Self::Parting(peer, _) => Some(*peer),
             _ => None,
         }
@@ -90,32 +90,32 @@ impl Default for Bridge {
 impl Bridge {
     /// Returns a bridge that has not met an editor.
     pub fn new() -> Self {
-        Self { at: Place::Idle(Absence::UNKNOWN) }
+        Self { at: Situation::Idle(Absence::UNKNOWN) }
     }
 
     /// Like [`new`](Self::new), but for the successor of a bridge that has just lost an editor. The shell must arm
     /// [`Timer::Hope`].
     pub fn after_loss() -> Self {
         let past = Past::Connected { recently_lost: true, cut_off: false, gone: false };
-        Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
+        Self { at: Situation::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
     /// Returns what callers may expect now.
     pub fn availability(&self) -> Availability {
         match self.at {
-            Place::Draining | Place::Stopped => Availability::Absent(Cause::ShuttingDown),
-            Place::Parting(..) => Availability::Coming(Cause::ProjectUnsettled),
-            Place::Ready(_) | Place::Stalled(_) => Availability::Open,
-            Place::Leaving(_, reason) => match reason {
+            Situation::Draining | Situation::Stopped => Availability::Absent(Cause::ShuttingDown),
+            Situation::Parting(..) => Availability::Coming(Cause::ProjectUnsettled),
+            Situation::Ready(_) | Situation::Stalled(_) => Availability::Open,
+            Situation::Leaving(_, reason) => match reason {
                 LeaveReason::Quit | LeaveReason::Stopped => Availability::Absent(Cause::Closed),
                 LeaveReason::Reload => Availability::Coming(Cause::Reloading),
                 LeaveReason::Unknown => Availability::Coming(Cause::Lost),
             },
-            Place::Greeting(absence, _) => absence.availability(absence.likely() || !absence.greeting_dropped),
-            Place::Idle(absence)
-            | Place::Seeking(absence)
-            | Place::Dialing(absence, _)
-            | Place::BackingOff(absence) => absence.availability(absence.likely()),
+            Situation::Greeting(absence, _) => absence.availability(absence.likely() || !absence.greeting_dropped),
+            Situation::Idle(absence)
+            | Situation::Seeking(absence)
+            | Situation::Dialing(absence, _)
+            | Situation::BackingOff(absence) => absence.availability(absence.likely()),
         }
     }
 
@@ -127,18 +127,18 @@ impl Bridge {
     /// Returns the target that is dialled or connected, as its position in the offer; 0 if there is none.
     pub fn target(&self) -> u8 {
         match self.at {
-            Place::Dialing(_, round) | Place::Greeting(_, round) => round.target,
+            Situation::Dialing(_, round) | Situation::Greeting(_, round) => round.target,
             at => at.peer().map_or(0, |peer| peer.target),
         }
     }
 
     /// Whether targets are dialled again and again.
     pub fn is_dialling_patiently(&self) -> bool {
-        matches!(self.at, Place::Dialing(absence, round) if absence.is_patient(round))
+        matches!(self.at, Situation::Dialing(absence, round) if absence.is_patient(round))
     }
 
     /// Changes the state. No other function may do so, so that the stored data and statig's state stay consistent.
-    fn go(&mut self, to: Place) -> Outcome<State> {
+    fn go(&mut self, to: Situation) -> Outcome<State> {
         self.at = to;
         Outcome::Transition(to.state())
     }
@@ -146,14 +146,14 @@ impl Bridge {
     /// Dials the next target of the round, or ends the round if there is none.
     fn dial(&mut self, absence: Absence, round: Round) -> Outcome<State> {
         if round.is_over() {
-            self.go(Place::BackingOff(absence.after(round)))
+            self.go(Situation::BackingOff(absence.after(round)))
         } else {
-            self.go(Place::Dialing(absence, round))
+            self.go(Situation::Dialing(absence, round))
         }
     }
 
     /// Ends a connection that was greeted, for the reason `end`.
-    fn lost(&mut self, link: Link, end: End, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn lost(&mut self, established: Established, end: End, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(end.loss));
         let recently_lost = end.cause != Cause::Closed;
         if recently_lost {
@@ -164,9 +164,9 @@ impl Bridge {
         }
         let past = Past::Connected { recently_lost, cut_off: end.cut_off, gone: false };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
-        match link.unproven {
+        match established.unproven {
             // Surveys at once: the files show what happened, and a short reload may already be over.
-            None if link.steady && end.cause != Cause::Reloading => return self.go(Place::Seeking(absence)),
+            None if established.steady && end.cause != Cause::Reloading => return self.go(Situation::Seeking(absence)),
             // An announced reload takes time, and a listener that is about to close still accepts connections. After a
             // connection that worked but did not last, nothing is dialled at once either. Otherwise two gateways at an
             // editor that takes only one connection would displace each other without a pause.
@@ -176,25 +176,25 @@ impl Bridge {
             Some(attempt) => absence.attempt = attempt,
         }
         absence.count_attempt();
-        self.go(Place::BackingOff(absence))
+        self.go(Situation::BackingOff(absence))
     }
 
     /// Ends the connection to the former project's editor and looks for the editor of the wanted project.
-    fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn leave_project(&mut self, loss: Loss, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
         self.begin_anew(out)
     }
 
     /// Drops what is known about the former project's editor, since it says nothing about the editor of the wanted project.
-    fn begin_anew(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn begin_anew(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::Disarm(Timer::Hope));
-        self.go(Place::Seeking(Absence::UNKNOWN))
+        self.go(Situation::Seeking(Absence::UNKNOWN))
     }
 
     /// Stops the machine, and ends the connection if there is one.
-    fn stop(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn stop(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(Loss::Shutdown));
-        self.go(Place::Stopped)
+        self.go(Situation::Stopped)
     }
 }
 statig_machine!(Bridge, State, Group);

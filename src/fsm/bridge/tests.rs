@@ -396,6 +396,19 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
     assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
+/// The editor starts, and ends before its bridge listens. Its files stay, or go with it.
+#[test]
+fn an_editor_that_was_never_met_is_not_called_running_once_its_process_is_gone() {
+    for evidence in [DEAD, NOTHING] {
+        let mut it = new(&[Event::Wanted, offered(1, ALIVE), REFUSED]);
+        assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
+        for event in [Event::Elapsed(Timer::Retry), offered(1, evidence), REFUSED] {
+            it.feed(&event);
+        }
+        assert_eq!(availability(&it), Availability::Absent(Cause::NotRunning), "{evidence:?}");
+    }
+}
+
 /// Another program has taken the port of an editor that crashed.
 #[test]
 fn a_stranger_at_the_port_of_a_dead_editor_is_no_reason_to_hope_anew() {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, Loss};
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
@@ -167,7 +167,7 @@ impl Call {
 
     /// Handles the loss of the connection. If the call is recoverable, its outcome is looked for first. Any other call is given
     /// up, and is held to be sent again if it is repeatable.
-    fn lose(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn lose(&mut self, loss: Loss, out: &mut Reaction<Self>) -> Outcome<State> {
         if self.recoverable && loss != Loss::Shutdown {
             self.cut = Some(loss);
             out.order(Effect::Recover);
@@ -179,7 +179,7 @@ impl Call {
 
     /// Gives up the outcome of the last attempt. A repeatable call is held to be sent again, at most `SENDINGS_MAX` times; any
     /// other call ends with an unknown outcome.
-    fn give_up(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn give_up(&mut self, loss: Loss, out: &mut Reaction<Self>) -> Outcome<State> {
         self.cut = None;
         self.loss = Some(loss);
         let again = self.repeatable && self.sendings - self.unrun < SENDINGS_MAX && loss != Loss::Shutdown;
@@ -191,7 +191,7 @@ impl Call {
     }
 
     /// Holds the call again after an attempt that did not run. After `UNRUN_MAX` such attempts the call ends.
-    fn spare(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn spare(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         self.cut = None;
         self.unrun += 1;
         if self.unrun < UNRUN_MAX {
@@ -236,7 +236,7 @@ impl Machine for Call {
         })
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (state, *event) {
             (State::Accepted, Event::Queued) => Outcome::Transition(State::Held),
             (State::Accepted, Event::EpochClosed(_)) => out.ignore("it was not claimed for any connection"),
@@ -371,7 +371,7 @@ impl Machine for Call {
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match (group, *event) {
             (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
                 // If a loss is recorded, an earlier attempt may have run.

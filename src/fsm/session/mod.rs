@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use super::cause;
 use super::registry::Source;
-use super::{Machine, Outbox, Outcome, statig_machine};
+use super::{Machine, Outcome, Reaction, statig_machine};
 use crate::limits::{TOOLS_WAIT, TOOLS_WAIT_HEARING};
 
 /// Whether the client acts on `list_changed`.
@@ -186,14 +186,14 @@ impl Session {
         Effect::Arm(Timer::ToolsWait, span)
     }
 
-    fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
+    fn open(&mut self, kind: Kind, out: &mut Reaction<Self>) {
         self.kind = kind;
         self.roots_awaited = false;
         out.order(Effect::AnswerOpen);
         out.order(Effect::WantEditor);
     }
 
-    fn awaiting_open(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn awaiting_open(&mut self, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Opened(kind) => {
                 self.open(*kind, out);
@@ -225,7 +225,7 @@ impl Session {
         }
     }
 
-    fn waiting_for_tools(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn waiting_for_tools(&mut self, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Opened(kind) => {
                 self.open(*kind, out);
@@ -259,7 +259,7 @@ impl Session {
         }
     }
 
-    fn serving(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn serving(&mut self, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Opened(kind) => {
                 // A new handshake may be from a new client on the same pipe.
@@ -296,7 +296,7 @@ impl Session {
         }
     }
 
-    fn draining(event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn draining(event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Opened(_) | Event::ListRequested | Event::CallRequested | Event::ListenRequested { .. } => {
                 out.order(Effect::RefuseDraining);
@@ -328,7 +328,7 @@ impl Machine for Session {
         matches!(state, State::WaitingForTools | State::Serving).then_some(Group::Open)
     }
 
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match state {
             State::AwaitingOpen => self.awaiting_open(event, out),
             State::WaitingForTools => self.waiting_for_tools(event, out),
@@ -337,7 +337,7 @@ impl Machine for Session {
         }
     }
 
-    fn on_group(&mut self, Group::Open: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, Group::Open: Group, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::CallRequested => {
                 out.order(Effect::WantEditor);
@@ -360,13 +360,13 @@ impl Machine for Session {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn entered(&mut self, state: State, out: &mut Reaction<Self>) {
         if state == State::WaitingForTools {
             out.order(self.tools_wait());
         }
     }
 
-    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+    fn left(&mut self, state: State, out: &mut Reaction<Self>) {
         if state == State::WaitingForTools {
             self.first_list_served = true;
             out.order(Effect::Disarm(Timer::ToolsWait));

@@ -10,7 +10,7 @@ use std::fmt::{Debug, Write};
 
 use strum::VariantArray;
 
-use super::super::{Driver, Hosted, Machine, NoGroup, Outbox, event_name};
+use super::super::{Driver, Hosted, Machine, NoGroup, Reaction, event_name};
 use crate::limits::WALK_CONFIGURATIONS_MAX;
 
 /// What the walk needs of a machine.
@@ -68,8 +68,8 @@ pub(crate) struct Step<M: Walkable> {
 }
 
 impl<M: Walkable> Step<M> {
-    fn new(to: M::State, out: Outbox<M>) -> Self {
-        let Outbox { effects, transitions, ignored, unexpected } = out;
+    fn new(to: M::State, out: Reaction<M>) -> Self {
+        let Reaction { effects, transitions, ignored, unexpected } = out;
         Self { to, moved: !transitions.is_empty(), effects, ignored, unexpected }
     }
 }

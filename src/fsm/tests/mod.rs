@@ -134,7 +134,7 @@ impl Machine for Faulty {
     fn group(state: State) -> Option<Group> {
         (state == State::Open).then_some(Group::Inside)
     }
-    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, state: State, event: &Event, out: &mut Reaction<Self>) -> Outcome<State> {
         match event {
             Event::Counted { by } => {
                 self.count += by;
@@ -211,11 +211,11 @@ impl Machine for Endless {
     fn initial() -> State {
         State::Open
     }
-    fn on(&mut self, _: State, (): &(), _: &mut Outbox<Self>) -> Outcome<State> {
+    fn on(&mut self, _: State, (): &(), _: &mut Reaction<Self>) -> Outcome<State> {
         self.0 += 1;
         Outcome::Handled
     }
-    fn on_group(&mut self, _: Group, (): &(), _: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, _: Group, (): &(), _: &mut Reaction<Self>) -> Outcome<State> {
         Outcome::Super
     }
 }
@@ -260,7 +260,7 @@ impl Machine for Lamp {
     fn group(state: LampState) -> Option<Lit> {
         (state != LampState::Off).then_some(Lit::Lit)
     }
-    fn on(&mut self, state: LampState, event: &char, out: &mut Outbox<Self>) -> Outcome<LampState> {
+    fn on(&mut self, state: LampState, event: &char, out: &mut Reaction<Self>) -> Outcome<LampState> {
         match (state, event) {
             (LampState::Off, '+') => Outcome::Transition(LampState::Dim),
             (LampState::Dim, '+') => Outcome::Transition(LampState::Bright),
@@ -268,13 +268,13 @@ impl Machine for Lamp {
             _ => Outcome::Super,
         }
     }
-    fn on_group(&mut self, _: Lit, event: &char, _: &mut Outbox<Self>) -> Outcome<LampState> {
+    fn on_group(&mut self, _: Lit, event: &char, _: &mut Reaction<Self>) -> Outcome<LampState> {
         if *event == '0' { Outcome::Transition(LampState::Off) } else { Outcome::Super }
     }
-    fn entered_group(&mut self, _: Lit, out: &mut Outbox<Self>) {
+    fn entered_group(&mut self, _: Lit, out: &mut Reaction<Self>) {
         out.order("heat");
     }
-    fn left_group(&mut self, _: Lit, out: &mut Outbox<Self>) {
+    fn left_group(&mut self, _: Lit, out: &mut Reaction<Self>) {
         out.order("cool");
     }
 }

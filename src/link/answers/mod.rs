@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{Instant, timeout};
 
+use super::contact::Contact;
 use super::guests::{GuestAnswer, Guests};
 use super::ledger::SharedLedger;
-use super::state::Link;
 use super::tools::Tools;
 use crate::client::{Attached, Client, Delivery, fit};
 use crate::core::call_records::{Origin, SentCall};
@@ -36,7 +36,7 @@ pub struct Answers {
     env: Arc<Environment>,
     attached: Attached,
     ledger: Arc<SharedLedger>,
-    link: Arc<Link>,
+    contact: Arc<Contact>,
     tools: Arc<Tools>,
     pub(super) guests: Guests,
     logbook: Mutex<Logbook>,
@@ -74,11 +74,11 @@ impl Answers {
         env: Arc<Environment>,
         attached: Attached,
         ledger: Arc<SharedLedger>,
-        link: Arc<Link>,
+        contact: Arc<Contact>,
         tools: Arc<Tools>,
     ) -> Self {
         let (guests, logbook, last_compile, left) = Default::default();
-        Self { env, attached, ledger, link, tools, guests, logbook, last_compile, left }
+        Self { env, attached, ledger, contact, tools, guests, logbook, last_compile, left }
     }
 
     /// Runs an operation on the logs.
@@ -284,7 +284,7 @@ impl Answers {
         project: Option<&Path>,
         ended: (Verdict, Option<&EditorAnswer>),
     ) {
-        let compile = self.link.dialect().properties().roles.compile;
+        let compile = self.contact.dialect().properties().roles.compile;
         let is_it = |entry: &mcp::Entry| compile.contains(&entry.tool.name.as_str());
         if !compile.is_empty() && self.tools.published.borrow().catalogue.find(tool).is_some_and(is_it) {
             enter(&self.last_compile).note(project, call, ended, Instant::now());
@@ -301,7 +301,7 @@ impl Answers {
 
     /// Returns the last compile result that was seen of the wanted project; `None` if none was.
     pub fn last_compile(&self) -> Option<SeenCompile> {
-        let wanted = self.link.wanted();
+        let wanted = self.contact.wanted();
         enter(&self.last_compile).of(wanted.project()).cloned()
     }
 
@@ -370,7 +370,7 @@ impl Answers {
     /// project has a problem.
     fn told_verdict(&self, answer: &Answer) -> String {
         let Verdict::NotExecuted(cause) = answer.verdict else { return user_text::verdict(answer, None, None) };
-        let survey = self.link.survey_now();
+        let survey = self.contact.survey_now();
         let met = matches!(
             cause,
             Cause::WrongPeer
@@ -382,7 +382,7 @@ impl Answers {
                 | Cause::Connecting
         );
         let met = self
-            .link
+            .contact
             .view_now()
             .foreign_peer
             .as_ref()
@@ -398,7 +398,7 @@ impl Answers {
     /// then the answer is kept under the call's id, for the package's tool that fetches it.
     fn log_result(&self, call: CallId, tool: &str, result: &ToolResult) -> bool {
         let tool = self.tools.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
-        let prefix = tool.and_then(|tool| self.link.dialect().log_prefix(&tool));
+        let prefix = tool.and_then(|tool| self.contact.dialect().log_prefix(&tool));
         let Some(prefix) = prefix.filter(|_| mcp::result_size(result, &any_client()) <= LOGBOOK_BYTES_MAX) else {
             return false;
         };

@@ -27,9 +27,9 @@ fn parts(config: Config) -> Arc<Parts> {
     let (addresses, ledger) = (Arc::<Addresses>::default(), Arc::<SharedLedger>::default());
     let (sessions, client) = Sessions::with_stdio(Arc::clone(&env.config), env.events.clone());
     let attached = Attached::to(LinkId::FIRST, sessions);
-    let link = Arc::new(Link::new(env.clone(), addresses.clone(), ledger.clone()));
-    let tools = Arc::new(Tools::new(env.clone(), attached.clone(), link.clone()));
-    let calls = Arc::new(Calls::new(env.clone(), addresses, attached, ledger, link, tools));
+    let contact = Arc::new(Contact::new(env.clone(), addresses.clone(), ledger.clone()));
+    let tools = Arc::new(Tools::new(env.clone(), attached.clone(), contact.clone()));
+    let calls = Arc::new(Calls::new(env.clone(), addresses, attached, ledger, contact, tools));
     Arc::new(Parts { env, client, calls })
 }
 

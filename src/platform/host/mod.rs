@@ -5,7 +5,6 @@ mod interface;
 mod processes;
 #[cfg(target_os = "linux")]
 mod sockets;
-mod system;
 mod watch;
 
 #[cfg(not(target_os = "linux"))]
@@ -16,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use self::interface::{
-    FocusError, Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run,
+    FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary, run,
 };
 #[cfg(windows)]
 pub use self::processes::user_of;
 pub use self::processes::{Parent, kill};
-pub use self::system::System;
 pub use self::watch::follow;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 use crate::net::BoxFuture;

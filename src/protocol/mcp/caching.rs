@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use crate::limits::TOOLS_LIST_TTL;
 use crate::protocol::text::quote;
 

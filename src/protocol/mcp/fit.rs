@@ -12,8 +12,7 @@ use crate::limits::LOG_FIELD_MAX_BYTES;
 use crate::protocol::jsonrpc;
 use crate::protocol::text::cut_with_ellipsis;
 
-use super::client_profile::ClientProfile;
-use super::clients::ImageLimit;
+use super::clients::{ClientProfile, ImageLimit};
 use super::media::{ImageType, Media, image};
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 

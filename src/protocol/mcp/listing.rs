@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use super::editor_argument::with_editor;
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::tools::{Catalogue, Entry, schema_for};
@@ -94,8 +94,8 @@ impl Catalogue {
 
     /// Returns the tools that these words fit, the best first. A word counts most in a tool's name, least in its description.
     pub fn search(&self, words: &str) -> Vec<&Entry> {
-        let words = cut_with_ellipsis(words, TOOLS_WORDS_MAX_BYTES).to_lowercase();
-        let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
+        let asked = cut_with_ellipsis(words.trim(), TOOLS_WORDS_MAX_BYTES).to_lowercase();
+        let words: Vec<&str> = asked.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
         let score = |entry: &Entry| -> usize {
             let EditorTool { description, group, .. } = &*entry.tool;
             let names = entry.names().join(" ").to_lowercase();
@@ -113,7 +113,9 @@ impl Catalogue {
                     () => 0,
                 }
             };
-            words.iter().map(of_word).sum()
+            // Words of one letter are none, so a name of such words is found as a whole only.
+            let whole = if entry.names().iter().any(|name| name.to_lowercase() == asked) { 100 } else { 0 };
+            whole + words.iter().map(of_word).sum::<usize>()
         };
         let mut fits: Vec<(usize, &Entry)> = self.entries().iter().map(|entry| (score(entry), entry)).collect();
         fits.retain(|(score, _)| *score > 0);

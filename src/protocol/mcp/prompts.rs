@@ -13,7 +13,7 @@ use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::text::{cut_with_ellipsis, nearest};
 
 use super::caching::with_hints;
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use super::params::{invalid, object, required};
 
 /// A prompt.

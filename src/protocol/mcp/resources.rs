@@ -16,7 +16,7 @@ use crate::protocol::text::{cut, cut_with_ellipsis, percent_decoded, percent_enc
 use crate::protocol::trace::TraceContext;
 
 use super::caching::with_hints;
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use super::handshake::ProtocolVersion;
 use super::params::{Meta, invalid, lenient, object, required};
 

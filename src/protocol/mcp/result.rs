@@ -15,7 +15,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, Left};
 use crate::protocol::jsonrpc;
 
-use super::client_profile::ClientProfile;
+use super::clients::ClientProfile;
 use super::handshake::ProtocolVersion;
 use super::media;
 

@@ -9,15 +9,14 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
     DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
-    TOOLS_MAX,
+    TOOLS_LISTED_MAX, TOOLS_MAX,
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OwnName, under_own_names};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::pattern::ToolFacts;
 
 use super::caching::with_hints;
-use super::client_profile::{Audience, ClientProfile};
-use super::clients::ClientTraits;
+use super::clients::{Audience, ClientProfile, ClientTraits};
 use super::gateway_tool_schemas::{Definition, GatewayTool};
 use super::handshake::ProtocolVersion;
 use super::params::invalid;
@@ -247,6 +246,9 @@ impl Catalogue {
         let meant = self.behind_a_prefix(name).or_else(|| nearest(name, names));
         let meant = meant.map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
         let list = match audience {
+            Audience::Agent if self.entries.len() > TOOLS_LISTED_MAX => {
+                "tools/list has the names; holdfast_tools finds those that are not listed."
+            }
             Audience::Agent => "tools/list has the names.",
             Audience::Person => "`holdfast tools` lists the names.",
         };

@@ -1,4 +1,4 @@
-//! Serves one connection: hyper reads the requests and writes the answers; this module sets a time limit for each wait.
+//! What a service is, and how one connection is served: hyper reads the requests and writes the answers; this module sets a time limit for each wait.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,12 +13,30 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::io::Io;
-use super::peer::{Progress, Stage};
-use super::reply::{Answer, Watched};
-use super::request::{self, Head, Refused};
-use super::service::Service;
+use super::peer::{Peer, Progress, Stage};
+use super::reply::{Answer, Reply, Watched};
+use super::request::{self, Head, Refused, Request};
+use super::rules::Rules;
 use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SERVED_TIMEOUT};
 use crate::net::{BoxFuture, BoxStream};
+
+/// Answers the requests at one listener.
+pub trait Service: Send + Sync + 'static {
+    /// Returns which requests the service accepts.
+    fn rules(&self) -> Rules;
+    /// Checks the head of a request, before anything of its body is read. By default, only requests to this machine's
+    /// own names are admitted. Requests of web pages are admitted only if the rules say so.
+    ///
+    /// # Errors
+    /// Why the request is refused.
+    fn admit(&self, head: &Head<'_>) -> Result<(), Refused> {
+        request::admit_local(head, self.rules().pages)
+    }
+    /// Answers a request that the rules allow. `peer`: the client, at the other end of the connection.
+    fn answer(&self, request: Request, peer: Peer) -> impl Future<Output = Result<Answer, Refused>> + Send;
+    /// Returns the answer to a request that was refused; `None` if the request gets no answer.
+    fn refuse(&self, why: Refused) -> Option<Reply>;
+}
 
 /// The service gives no answer to this request.
 #[derive(Debug, thiserror::Error)]

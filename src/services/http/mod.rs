@@ -14,7 +14,6 @@ mod peer;
 mod reply;
 mod request;
 mod rules;
-mod service;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -25,6 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
+pub use self::connection::Service;
 use self::connection::Shared;
 pub use self::peer::{Delivered, Peer};
 use self::peer::{Progress, Stage};
@@ -32,7 +32,6 @@ pub use self::reply::{Answer, Cut, Reply};
 pub(crate) use self::request::is_loopback_host;
 pub use self::request::{Head, Refused, Request};
 pub use self::rules::{Beyond, Kept, Lasting, Rules};
-pub use self::service::Service;
 use crate::limits::{ACCEPT_PAUSE, FLUSH_MAX, SERVED_END_MAX};
 use crate::net::Listener;
 

@@ -1,13 +1,14 @@
 //! Answers a POST: reads its message, has the message served, and writes the answer as JSON or as a stream.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use super::events::{Events, Shared};
 use super::guard::Guard;
-use super::hub::Hub;
-use crate::client::Posting;
+use crate::client::{Conversation, Posting};
 use crate::limits::http::{
     HTTP_BODIES_MAX_BYTES, HTTP_BODY_TIME_MAX, HTTP_CONNECTIONS_MAX, HTTP_IDLE_MAX, HTTP_REQUEST_MAX_BYTES,
     HTTP_RETRY_AFTER, HTTP_STALL_MAX, HTTP_WHOLE_WITHIN,
@@ -16,6 +17,7 @@ use crate::net::BoxFuture;
 use crate::protocol::jsonrpc::{self, Fault, RequestId, RpcError};
 use crate::protocol::mcp::http::{self as rules, Asks, Header, Rejected};
 use crate::runtime::enter;
+use crate::services::Gateway;
 use crate::services::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use crate::services::http::{
     self, Answer, Beyond, Bytes, Head, Kept, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode,
@@ -28,6 +30,23 @@ const STREAM: &str = "text/event-stream";
 const ENDPOINT: &str = "mcp";
 /// Tells a proxy that the answer is a stream whose pieces must not wait.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What the service needs of the hub.
+pub trait Hub: Gateway {
+    fn is_ending(&self) -> bool;
+    /// Returns the project that a client named in its URL. The URL has the name of an editor, or the project's path.
+    ///
+    /// # Errors
+    /// Why no project is meant, with the fix.
+    fn project(self: &Arc<Self>, name: &str) -> impl Future<Output = Result<PathBuf, String>> + Send;
+    /// Waits until the hub has looked which of its known projects have a running editor. Does nothing if it has looked
+    /// lately.
+    fn look_around(self: &Arc<Self>) -> impl Future<Output = ()> + Send;
+    /// Returns the input schema of a tool, as it is listed to clients that use this project, or all editors.
+    fn schema(&self, project: Option<&Path>, tool: &str) -> Option<Box<RawValue>>;
+    /// Serves a message. `None`: too many messages are being served.
+    fn serve(&self, posting: Posting) -> Option<Conversation>;
+}
 
 /// The service that the HTTP server calls.
 pub(super) struct Post<H> {

@@ -6,15 +6,14 @@
 mod answer;
 mod events;
 mod guard;
-mod hub;
 
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+pub use self::answer::Hub;
 use self::answer::Post;
 pub use self::guard::{Guard, HostName, is_loopback};
-pub use self::hub::Hub;
 use super::http;
 use super::keeper::{self, Keeper, Life};
 use crate::limits::{FLUSH_MAX, SERVED_END_MAX};

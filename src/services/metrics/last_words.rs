@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::shown::{Shown, render};
+use super::pages::{Shown, render};
 use super::target;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::storage::instance_record::LAST_EXIT;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};

@@ -5,7 +5,6 @@
 
 mod last_words;
 mod pages;
-mod shown;
 mod target;
 
 use std::net::SocketAddr;
@@ -14,11 +13,11 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-pub use self::shown::{Shown, render};
+pub use self::pages::{Shown, render};
 use super::http::header::{self, HeaderValue};
 use super::http::{self, Answer, Beyond, Lasting, Method, Peer, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::fsm::restart::EndReason;
 use crate::limits::{CLOCK_JUMP_MIN, METRICS_UPKEEP_EVERY, SCRAPERS_MAX};
 use crate::net::Listener;

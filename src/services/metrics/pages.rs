@@ -1,15 +1,49 @@
-//! The pages of the exporter and their paths.
+//! The pages of the exporter and their paths, and what the exporter needs of the gateway.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
 use crate::platform;
+use crate::services::Gateway;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Reply, StatusCode};
 use crate::storage::instance_record;
+use crate::telemetry::events::Sample;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::view::told::Told;
+
+/// What the exporter needs of the gateway.
+pub trait Shown: Gateway {
+    /// Returns the address at which to serve; `None` if the exporter is off.
+    fn metrics_address(&self) -> Option<SocketAddr>;
+    /// Returns the folder in which other users can read the records of the exporter; `None` if there is none.
+    fn metrics_records(&self) -> Option<PathBuf>;
+    /// Records the problem that keeps a record from being written, with its fix; `None` if the record is written.
+    fn set_record_problem(&self, part: &'static str, what: Option<String>);
+    /// Returns the state folder; `None` if nothing is kept on disk.
+    fn state_dir(&self) -> Option<PathBuf>;
+    /// Returns the name that a hub took over from its predecessor; `None` in any other gateway.
+    fn hub(&self) -> Option<&str>;
+    fn began(&self) -> Instant;
+    /// Returns the project whose editor the session over stdin and stdout uses; `None` if it is not known, or if there
+    /// are several.
+    fn project(&self) -> Option<PathBuf>;
+    /// Waits until [`project`](Self::project) differs from this one.
+    fn project_other_than(&self, known: Option<&Path>) -> impl Future<Output = ()> + Send;
+    /// Returns the current values that are not counted by events.
+    fn sample(&self) -> Sample;
+    fn status(&self) -> Value;
+    /// Returns the current state of each session of this process.
+    fn sessions(&self) -> Vec<Value>;
+}
+
+pub fn render(shown: &impl Shown) -> String {
+    shown.events().render(|| shown.sample())
+}
 
 /// The status page. It requests `/gateways.json` from this server, and nothing else.
 const STATUS_PAGE: &str = include_str!("page.html");

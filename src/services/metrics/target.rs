@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::shown::Shown;
+use super::pages::Shown;
 use crate::limits::METRICS_RECORD_RETRY;
 use crate::platform::host::Host;
 use crate::protocol::text::clean;
@@ -24,7 +24,7 @@ const HUB_LABEL: &str = "__meta_holdfast_hub";
 /// The beginning of the names of records in a folder that the user names. The folder may have files of other programs,
 /// which must stay.
 const SHARED_PREFIX: &str = "holdfast-";
-/// How much of a hub's name is in the label. Only editors get the whole name, by which they recognise the hub.
+/// How much of a hub's name is in the label. Editors recognise the hub by the whole name, so that is not published.
 const HUB_NAME_LENGTH: usize = 8;
 
 /// Returns the folder of the record; `None` if nothing is kept on disk.

@@ -1,7 +1,7 @@
 //! The events between the client and the gateway: messages, requests and calls.
 
 use super::Events;
-use crate::core::calls::{Answer, Sending};
+use crate::core::calls::{Answer, Claim};
 use crate::fsm::call::Verdict;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
 use crate::protocol::mcp::{Method, ProtocolVersion};
@@ -64,11 +64,11 @@ impl Events {
         tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
-    /// A call was claimed for a connection: its bytes are about to be written. `sending`: what is recorded of this
+    /// A call was claimed for a connection: its bytes are about to be written. `claim`: what is recorded of this
     /// attempt, if known.
-    pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
+    pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, claim: Option<Claim>) {
         tracing::debug!(event = "call_sent", link = self.link(), %call, epoch = epoch.0, wire);
-        let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
+        let Some(Claim { waited, waited_for, nth, lost, repeatable }) = claim else { return };
         let wait = Wait::of(waited_for);
         self.metrics().record(Id::ToolCallWait, [wait.into()], waited.as_secs_f64());
         if nth > 1 {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Events;
-use crate::core::shutdown::ShutdownReason;
+use crate::core::ShutdownReason;
 use crate::fsm::restart::EndReason;
-use crate::fsm::{Machine, Outbox, event_name};
+use crate::fsm::{Machine, Reaction, event_name};
 use crate::limits::FLIGHT_LINE_STEPS;
 use crate::protocol::dialect::Companion;
 use crate::protocol::text::clean;
@@ -19,7 +19,7 @@ impl Events {
     }
 
     /// A machine handled an event in this state.
-    pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
+    pub fn stepped<M: Machine>(&self, out: &Reaction<M>, state: M::State, event: &M::Event) {
         self.tell_step(out, event);
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
@@ -34,7 +34,7 @@ impl Events {
 
     /// Logs what a machine did with an event. Routing has only this log: its decisions show in the session and in the
     /// links.
-    pub fn tell_step<M: Machine>(&self, out: &Outbox<M>, event: &M::Event) {
+    pub fn tell_step<M: Machine>(&self, out: &Reaction<M>, event: &M::Event) {
         for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to && !self.1.is_post {

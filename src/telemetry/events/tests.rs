@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 
 use super::{Events, HubSample, Sample};
-use crate::core::calls::Sending;
+use crate::core::calls::Claim;
 use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::platform::host::RealHost;
 use crate::protocol::hub::Reason;
@@ -69,14 +69,14 @@ async fn a_reload_is_one_that_was_announced_or_was_seen_while_the_editor_was_awa
 fn a_call_sent_again_says_why_and_an_unsafe_one_breaks_a_promise() {
     let events = events();
     let call = CallId::from_random([7; 16]);
-    let first = Sending { waited: Duration::ZERO, waited_for: Cause::Busy, nth: 1, lost: false, repeatable: false };
-    for sending in [
+    let first = Claim { waited: Duration::ZERO, waited_for: Cause::Busy, nth: 1, lost: false, repeatable: false };
+    for claim in [
         first,
-        Sending { nth: 2, lost: true, repeatable: true, waited_for: Cause::Reloading, ..first },
-        Sending { nth: 2, lost: true, repeatable: true, waited_for: Cause::Lost, ..first },
-        Sending { nth: 2, ..first },
+        Claim { nth: 2, lost: true, repeatable: true, waited_for: Cause::Reloading, ..first },
+        Claim { nth: 2, lost: true, repeatable: true, waited_for: Cause::Lost, ..first },
+        Claim { nth: 2, ..first },
     ] {
-        events.call_sent(call, Epoch(1), 1, Some(sending));
+        events.call_sent(call, Epoch(1), 1, Some(claim));
     }
     counted(
         &events,
@@ -87,7 +87,7 @@ fn a_call_sent_again_says_why_and_an_unsafe_one_breaks_a_promise() {
             "holdfast_invariant_violations_total{invariant=\"unsafe_resend\"} 0",
         ],
     );
-    events.call_sent(call, Epoch(1), 1, Some(Sending { nth: 2, lost: true, ..first }));
+    events.call_sent(call, Epoch(1), 1, Some(Claim { nth: 2, lost: true, ..first }));
     counted(&events, &["holdfast_invariant_violations_total{invariant=\"unsafe_resend\"} 1"]);
 }
 
@@ -115,7 +115,8 @@ fn a_line_that_is_two_is_logged_also_if_nothing_is_counted() {
     use tracing::Dispatch;
     use tracing::subscriber::NoSubscriber;
     use tracing_subscriber::layer::SubscriberExt as _;
-    // With a single log in the process, a test on another thread that has none could decide that no line is wanted.
+    // `tracing` remembers for each place whether anybody listens there. With a single log in the process, a thread without
+    // one could make it remember that nobody does.
     let _others = [(); 2].map(|()| Dispatch::new(NoSubscriber::new()));
     let broken = Arc::<AtomicU64>::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(Broken(Arc::clone(&broken))));

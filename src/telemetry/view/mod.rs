@@ -144,6 +144,17 @@ pub struct Queue {
     pub busy_for: Option<String>,
 }
 
+impl Queue {
+    /// The queue of two editors together. It tells of the call that has run longest in either.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let ran = |queue: &Self| queue.busy_with.as_ref().map(|busy| busy.for_ms);
+        let (held, running) = (self.held + other.held, self.running + other.running);
+        let longest = if ran(&other) > ran(&self) { other } else { self };
+        Self { held, running, ..longest }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Busy {

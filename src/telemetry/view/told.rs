@@ -30,11 +30,11 @@ pub struct Told {
     pub load: String,
     pub facts: Vec<Fact>,
     pub problems: Vec<String>,
-    pub open: Vec<Line>,
+    pub open: Vec<ToldLine>,
     /// How many calls are open.
     pub open_count: usize,
-    pub recent: Vec<Line>,
-    pub outages: Vec<Line>,
+    pub recent: Vec<ToldLine>,
+    pub outages: Vec<ToldLine>,
     pub machines: Vec<Machine>,
     /// The last transitions of all machines, the last one first.
     pub steps: Vec<[String; 5]>,
@@ -53,7 +53,7 @@ pub struct Fact {
 
 /// A call or an outage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Line {
+pub struct ToldLine {
     /// The tool, or the end of the connection in words.
     pub what: String,
     pub says: String,
@@ -213,7 +213,9 @@ impl At<'_> {
         tell("unity", false, Tone::Plain, self.process());
         let up = age(self.grown(gateway.up_ms));
         tell("client", false, Tone::Plain, Some(format!("{}, up {up}", clean(or(&gateway.client, "no name")))));
-        tell("project", false, Tone::Plain, Some(clean(status.project.as_deref().unwrap_or("not known"))));
+        let several = status.editors.as_ref().filter(|names| !names.is_empty()).map(|names| names.join(", "));
+        let project = status.project.clone().or(several);
+        tell("project", false, Tone::Plain, Some(clean(project.as_deref().unwrap_or("not known"))));
         tell("package", true, Tone::Plain, self.package());
         tell("queue", false, Tone::Plain, Some(self.queue()));
         let listed = match tools.count {
@@ -298,16 +300,22 @@ impl At<'_> {
         Some(format!("{with}{starts}{http}"))
     }
 
-    fn open(&self, call: &Call) -> Line {
+    fn open(&self, call: &Call) -> ToldLine {
         let (says, tone) = match call.waits_says.as_ref().or(call.waits_for.as_ref()) {
             Some(cause) => (format!("waiting: {}", words(cause)), Tone::Waiting),
             None if call.state == "sent" => ("sent to Unity".to_owned(), Tone::Good),
             None => (words(&call.state), Tone::Unsure),
         };
-        Line { what: clean(&call.tool), says, tone, age: age(self.grown(call.accepted_ms_ago)), ..Line::default() }
+        ToldLine {
+            what: clean(&call.tool),
+            says,
+            tone,
+            age: age(self.grown(call.accepted_ms_ago)),
+            ..ToldLine::default()
+        }
     }
 
-    fn recent(&self, call: &Call) -> Line {
+    fn recent(&self, call: &Call) -> ToldLine {
         let verdict = call.verdict.as_deref().unwrap_or("?");
         let cause = call.cause.as_deref().map(|cause| format!(": {}", words(cause))).unwrap_or_default();
         let tone = match verdict {
@@ -318,7 +326,7 @@ impl At<'_> {
             "cancelled" => Tone::Plain,
             _ => Tone::Unsure,
         };
-        Line {
+        ToldLine {
             what: clean(&call.tool),
             says: format!("{}{cause}", words(verdict)),
             tone,
@@ -329,14 +337,14 @@ impl At<'_> {
         }
     }
 
-    fn outage(&self, outage: &Outage) -> Line {
+    fn outage(&self, outage: &Outage) -> ToldLine {
         let cause = outage.cause.as_deref().map(|cause| format!(" ({})", words(cause))).unwrap_or_default();
         let (back, tone) = match outage.back_after_ms {
             Some(after) => (format!("back after {}", span(after)), Tone::Good),
             None => ("not back yet".to_owned(), Tone::Waiting),
         };
         let age = ago(self.grown(outage.ago_ms));
-        Line { what: words(&outage.why), says: format!("{back}{cause}"), tone, age, ..Line::default() }
+        ToldLine { what: words(&outage.why), says: format!("{back}{cause}"), tone, age, ..ToldLine::default() }
     }
 
     fn machine(&self, timeline: &Timeline) -> Machine {

@@ -192,7 +192,7 @@ async fn one_that_waits_and_hangs_up_makes_room_for_the_next() {
     // The link cannot take it: it has no permit yet.
     let it = opened(setup).await;
     until("the port is listened on", || it.net.listens(PORT)).await;
-    let permit = Arc::clone(&it.parts.link().link.connection).try_acquire_owned().unwrap();
+    let permit = Arc::clone(&it.parts.link().contact.connection).try_acquire_owned().unwrap();
     drop(says(&it.net, &hello(&path)).await);
     sleep(Duration::from_millis(10)).await;
     let editor = Editor::start(it.net.clone(), PORT, path.to_str().unwrap());
@@ -263,7 +263,7 @@ async fn a_port_that_another_program_has_is_named_and_taken_when_it_is_free() {
     let id = it.client.call("count", json!({"key": "k"})).await;
     let (text, error) = it.client.text(&id).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
-    let peer = it.parts.link().link.view.borrow().foreign_peer.clone().expect("it is named");
+    let peer = it.parts.link().contact.view.borrow().foreign_peer.clone().expect("it is named");
     assert!(
         [PORT, DEFAULT].contains(&peer.port) && peer.what.as_ref().is_some_and(|what| what.contains("has the port")),
         "{peer:?}"

@@ -179,7 +179,7 @@ async fn a_job_that_the_editor_forgets_between_two_questions_is_an_unknown_outco
     editor.hold(true);
     let ids = [it.client.call("work", json!({"key": "a"})).await, it.client.call("work", json!({"key": "b"})).await];
     until("both run", || editor.runs("a") + editor.runs("b") == 2).await;
-    let connections = it.parts.link().link.view.borrow().connections;
+    let connections = it.parts.link().contact.view.borrow().connections;
     editor.forget();
     for id in &ids {
         let (text, error) = it.client.text(id).await;
@@ -191,7 +191,7 @@ async fn a_job_that_the_editor_forgets_between_two_questions_is_an_unknown_outco
         assert!(!it.client.text(&id).await.1);
         assert_eq!(editor.runs(key), 1);
     }
-    assert_eq!(it.parts.link().link.view.borrow().connections, connections, "it is the same connection");
+    assert_eq!(it.parts.link().contact.view.borrow().connections, connections, "it is the same connection");
     it.close().await;
 }
 

@@ -75,7 +75,7 @@ const OF_SESSIONS: &[&str] = &[
     "src/actors/instance_keeper.rs",
 ];
 /// The types through which one gets at a link's memory.
-const INSIDE_A_LINK: &[&str] = &["LinkParts", "Links"];
+const INSIDE_A_LINK: &[&str] = &["Link", "Links"];
 /// The only file that may print to stdout outside of the MCP stream.
 const PRINTER: &str = "src/cli/output.rs";
 /// The files that may read and write std's own handles. One of them waits where the handles do not block; the other is the
@@ -482,7 +482,7 @@ fn planted_violations_are_found() {
         ("src/fsm/bridge/mod.rs", "fn f<'a>(x: &'a str) { tokio::spawn(x); }"),
         ("src/fsm/bridge/mod.rs", "const R: &str = r#\"a \" b\"#; use tokio::time;"),
         ("src/fsm/bridge/mod.rs", "/* a /* b */ c */ use tokio::time;"),
-        ("src/actors/session/offers.rs", "use crate::link::{LinkParts, Port};"),
+        ("src/actors/session/offers.rs", "use crate::link::{Link, Port};"),
         ("src/actors/gateway_tools.rs", "fn f(x: &crate::link::Links) {}"),
         ("src/client/state.rs", "use crate::link::Links;"),
     ];
@@ -559,7 +559,7 @@ fn what_is_allowed_is_not_found() {
         ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.env.health.spawn(\"x\", g()); }"),
         ("src/cli/output.rs", "fn f() { x.stdin(y); std::io::stdout().is_terminal() }"),
         ("src/actors/session/mod.rs", "use crate::link::{Port, Ports};"),
-        ("src/actors/parts.rs", "use crate::link::{LinkParts, Links, Ports};"),
+        ("src/actors/parts.rs", "use crate::link::{Link, Links, Ports};"),
         ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
     ];
     for (path, code) in allowed {

@@ -199,7 +199,8 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     let (text, error) = told(&mut it, "get-logs", json!({})).await;
     assert!(error && text.contains("--allow"), "a project widens nothing: {text}");
 
-    let unreadable = || it.parts.link().link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some();
+    let unreadable =
+        || it.parts.link().contact.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some();
     it.host.put(&file, "[policy]\nalow = ['echo']\n");
     until("it is read again", unreadable).await;
     let (text, error) = told(&mut it, "echo", json!({})).await;
@@ -209,7 +210,7 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
 
     it.host.put(&file, "[policy]\ndeny = ['x']\n");
     until("it is fixed", || {
-        it.parts.link().link.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none()
+        it.parts.link().contact.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none()
     })
     .await;
     it.client.ok("count", json!({"key": "narrowed"})).await;

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
+use holdfast::core::ShutdownReason;
 use holdfast::core::link::RESTING;
-use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fsm::cause::Availability;
-use holdfast::link::LinkParts;
+use holdfast::link::Link;
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast::protocol::hub::SessionRules;
-use holdfast::transport::several::{Session, Several};
+use holdfast::transport::several::{OpenSession, Several};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
 
@@ -35,9 +35,9 @@ const PROJECTS: [(&str, u16); 3] = [("Castle", 8701), ("Forest", 8702), ("Harbou
 const OWN: usize = 5;
 
 /// Kills the bridge of a link until the link rests.
-async fn until_it_rests(link: &LinkParts) {
+async fn until_it_rests(link: &Link) {
     until("the link rests", || {
-        let rests = link.link.view.borrow().state == RESTING;
+        let rests = link.contact.view.borrow().state == RESTING;
         if let Some(actor) = link.addresses.bridge.get().filter(|_| !rests) {
             actor.kill();
         }
@@ -59,7 +59,7 @@ struct Stage {
 /// A client of the gateway.
 struct Caller {
     client: Client,
-    session: Session,
+    session: OpenSession,
 }
 
 impl Stage {
@@ -355,7 +355,7 @@ async fn a_session_that_fails_too_often_ends_alone_and_a_link_rests_alone() {
     let link = stage.parts.links.of(&good.session.client);
     until_it_rests(&link).await;
     assert!(!far.count("untouched").await.1);
-    until("it is back", || link.link.view.borrow().availability == Availability::Open).await;
+    until("it is back", || link.contact.view.borrow().availability == Availability::Open).await;
     let (text, error) = good.count("again").await;
     assert!(!error, "{text}");
     assert_eq!((editors[0].runs("again"), editors[1].runs("untouched")), (1, 1));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::cause::Availability;
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use holdfast_testkit::checker::{self, SLACK};
@@ -264,8 +264,8 @@ async fn storm(seed: u64) {
     until("the links stand", || {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {
-            matches!(link.place, holdfast::link::Place::Nowhere)
-                || link.link.view.borrow().availability == Availability::Open
+            matches!(link.destination, holdfast::link::Destination::Nowhere)
+                || link.contact.view.borrow().availability == Availability::Open
         })
     })
     .await;
@@ -280,10 +280,10 @@ async fn storm(seed: u64) {
     let links = stage.parts.links.all();
     Arc::into_inner(stage).unwrap().end().await;
     for link in links {
-        assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "{:?} has calls left", link.place);
-        assert_eq!(link.link.connection.available_permits(), 1, "{:?} has a connection left", link.place);
+        assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "{:?} has calls left", link.destination);
+        assert_eq!(link.contact.connection.available_permits(), 1, "{:?} has a connection left", link.destination);
         let surprises = link.calls.ledger(|ledger, _| ledger.surprises().clone());
-        assert_eq!(surprises, holdfast::core::calls::Surprises::default(), "{:?}", link.place);
+        assert_eq!(surprises, holdfast::core::calls::Surprises::default(), "{:?}", link.destination);
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::core::shutdown::ShutdownReason;
+use holdfast::core::ShutdownReason;
 use holdfast::fsm::cause::Availability;
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
@@ -118,7 +118,7 @@ impl Gateway {
     pub async fn ready(&self) {
         until("a live list", || {
             let link = self.parts.link();
-            link.link.view.borrow().availability == Availability::Open
+            link.contact.view.borrow().availability == Availability::Open
                 && link.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
         })
         .await;

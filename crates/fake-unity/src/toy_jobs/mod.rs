@@ -81,7 +81,6 @@ pub(crate) static PACKAGE: Package = Package {
             Outcomes { journal: observer::text(said.get("store")), calls }
         },
         is_unrun: |message| message.get("ran") == Some(&Value::Bool(false)),
-        ..Wire::FRAMES
     },
     call: usual,
 };

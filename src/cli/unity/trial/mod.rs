@@ -15,10 +15,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::embedded::{About, TITLE};
+use crate::cli::help::LONG_VERSION;
 use crate::cli::report::{self, Redactor};
 use crate::cli::resources::runtime;
 use crate::cli::serve::signalled;
-use crate::cli::version::LONG_VERSION;
 use crate::cli::{Exit, child, output, terminal};
 use crate::limits::FLUSH_MAX;
 use crate::limits::demo::{UNITY_TRY_RELOADS_MAX, UNITY_TRY_START_MAX};

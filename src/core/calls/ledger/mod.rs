@@ -8,7 +8,6 @@ mod clock;
 mod grace;
 mod hindered;
 mod journal;
-mod progress;
 mod project;
 mod reader;
 mod recovered;
@@ -29,8 +28,7 @@ use super::entries::Entries;
 use super::entry::Entry;
 use super::finished::Finished;
 use super::phase::{Attempt, News};
-use super::types::{ClaimRefused, HeldCall, NewCall, Refused, Sending, Settlement, Surprises, Terms};
-use super::wanted::Wanted;
+use super::types::{Claim, ClaimRefused, HeldCall, NewCall, Refused, Settlement, Surprises, Terms, Wanted};
 use crate::core::requests::Asked;
 use crate::fsm::call::Event;
 use crate::fsm::cause::{Availability, Cause, Loss};
@@ -212,7 +210,7 @@ impl Ledger {
             return Err(ClaimRefused::NotWanted);
         }
         let before = entry.machine();
-        let sending = Sending {
+        let claim = Claim {
             waited: now.saturating_duration_since(entry.phase().lost().unwrap_or(entry.call.accepted)),
             waited_for: entry.waits_for,
             nth: before.sendings.saturating_add(1),
@@ -223,7 +221,7 @@ impl Ledger {
         let attempt = Attempt {
             epoch: Some(epoch),
             running_max: terms.running_max(),
-            sending: Some(sending),
+            claim: Some(claim),
             ..Attempt::new(terms.recovery, now)
         };
         let mut out = Vec::new();

@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::types::Settlement;
-use crate::core::calls::wanted::Wanted;
+use crate::core::calls::types::{Settlement, Wanted};
 use crate::fsm::call::Event;
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, Epoch};

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::types::{Keep, Late, Lookup, Record, Sending, Surprises};
+use crate::core::calls::types::{Claim, Keep, Late, Lookup, Record, Surprises};
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::protocol::ids::{CallId, Epoch, SessionId};
@@ -60,8 +60,8 @@ impl Hash for Ledger {
 
 impl Ledger {
     /// Returns the last claim of an open call, for the log and the metrics. `None` if it was never claimed.
-    pub fn sending(&self, call: CallId) -> Option<Sending> {
-        self.entry(call)?.phase().attempt()?.sending
+    pub fn claim_of(&self, call: CallId) -> Option<Claim> {
+        self.entry(call)?.phase().attempt()?.claim
     }
 
     /// Returns the counts of events that should never happen.

@@ -12,7 +12,7 @@ use crate::core::calls::types::{Answer, Late, Record, Settlement};
 use crate::core::user_text;
 use crate::fsm::call::{Effect, Event, State, Verdict};
 use crate::fsm::cause::{Availability, Cause};
-use crate::protocol::dialect::Recovery;
+use crate::protocol::dialect::{CallProgress, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
@@ -179,5 +179,16 @@ impl Ledger {
         }
         let news = progress.beat(message, hindered.as_deref(), now);
         out.push(Settlement::Progress { request, news, version });
+    }
+
+    /// Handles a report of a tool about its progress. Ignores it if the call is not running, or if its client wants no progress.
+    pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
+        let CallProgress { call, done, total, message } = progress;
+        let runs = |entry: &EntryMut<'_>| entry.is_awaited() && !entry.is_held();
+        let Some(mut entry) = self.entry_mut(call).filter(runs) else { return Vec::new() };
+        let (version, request) = (entry.call.profile.version, entry.call.request);
+        let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
+        let told = told.map(|news| Settlement::Progress { request, news, version });
+        told.into_iter().collect()
     }
 }

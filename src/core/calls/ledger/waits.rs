@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::wanted::Wanted;
+use crate::core::calls::types::Wanted;
 use crate::fsm::cause::{Availability, Cause};
 
 impl Ledger {

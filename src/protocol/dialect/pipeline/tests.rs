@@ -315,9 +315,17 @@ fn a_status_file_tells_how_what_was_begun_ends() {
     let (tests, reloads) = ended("run_tests", r#"{"status":"completed","summary":{"total":2,"failed":1}}"#);
     assert!(tests.is_error && !reloads, "a test failed");
     assert!(ended("package_add", r#"{"status":"completed"}"#).1 && ended("build", r#"{"status":"failed"}"#).0.is_error);
-    let begins = |result: &str| Pipeline.begins_work(&reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{result}}}"#)));
-    assert!(begins(r#"{"status":"compiling"}"#) && begins(r#""{\"status\":\"compiling\"}""#) && begins(r#"{"buildId":"b"}"#));
-    for over in [r#"{"status":"up_to_date"}"#, r#"{"status":"completed"}"#, r#"{"success":false,"status":"x"}"#, "null", "{}"] {
+    let begins = |result: &str| {
+        Pipeline.begins_work(&reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{result}}}"#)))
+    };
+    assert!(
+        begins(r#"{"status":"compiling"}"#)
+            && begins(r#""{\"status\":\"compiling\"}""#)
+            && begins(r#"{"buildId":"b"}"#)
+    );
+    for over in
+        [r#"{"status":"up_to_date"}"#, r#"{"status":"completed"}"#, r#"{"success":false,"status":"x"}"#, "null", "{}"]
+    {
         assert!(!begins(over), "{over}");
     }
 }

@@ -149,6 +149,7 @@ fn tools_are_found_by_words_of_their_names_first_and_then_of_their_descriptions(
         said("renderMaterial", "Shows it."),
         said("scene-open", "Opens a scene."),
         tool("bake", Some("Lighting")),
+        tool("a.b", None),
     ]);
     let find = |words: &str| all.search(words).iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
     for (words, names) in [
@@ -158,6 +159,8 @@ fn tools_are_found_by_words_of_their_names_first_and_then_of_their_descriptions(
         ("shader", &["material_create"]),
         ("lighting", &["bake"]),
         ("scene-open", &["scene-open"]),
+        ("a_b", &["a_b"]),
+        (" A.B ", &["a_b"]),
         ("quaternion", &[]),
         ("…", &[]),
         ("", &[]),

@@ -173,7 +173,7 @@ async fn an_editor_whose_link_rested_is_reached_by_its_name_again() {
         assert_eq!(owner.close().await, ShutdownReason::InputEnded);
         until_it_rests(&lost).await;
         refused(&scene.caller.count("none").await, &["several Unity projects fit", "`Castle` or `Forest`"]);
-        until("it is back", || lost.link.view.borrow().availability == Availability::Open).await;
+        until("it is back", || lost.contact.view.borrow().availability == Availability::Open).await;
         let (text, error) = scene.caller.count_in("Forest", "again").await;
         assert!(!error, "{text}");
         assert_eq!((scene.runs("again")[1], scene.runs("none")), (1, vec![0; count]));
@@ -212,7 +212,7 @@ async fn a_call_that_a_failing_link_holds_is_answered_when_it_begins_to_rest() {
     assert!(began.elapsed() < HOLD_MAX, "its time was not up: {:?}", began.elapsed());
     assert_eq!(link.calls.ledger(|ledger, _| ledger.counts()), (0, 0));
     scene.editors[1].up().await.unwrap();
-    until("it is back", || link.link.view.borrow().availability == Availability::Open).await;
+    until("it is back", || link.contact.view.borrow().availability == Availability::Open).await;
     assert!(!scene.caller.count_in("Forest", "after").await.1);
     assert_eq!((scene.runs("held"), scene.runs("after")), (vec![0, 0], vec![0, 1]));
     scene.end().await;
@@ -265,7 +265,7 @@ async fn an_editor_that_cannot_be_called_for_another_reason_is_not_told_to_be_cl
     let link = scene.stage.parts.links.find(&scene.stage.project(1)).unwrap();
     scene.caller.count_in("Forest", "two").await;
     until("the two packages are seen", || {
-        link.link.view.borrow().availability.cause() == Some(holdfast::fsm::cause::Cause::Ambiguous)
+        link.contact.view.borrow().availability.cause() == Some(holdfast::fsm::cause::Cause::Ambiguous)
     })
     .await;
     let told = scene.caller.count_in("Forest", "two").await;

@@ -64,7 +64,7 @@ impl Scene {
         }
         for link in self.stage.parts.links.all() {
             let (open, surprises) = link.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
-            assert_eq!((open, surprises), ((0, 0), Surprises::default()), "{:?}", link.place);
+            assert_eq!((open, surprises), ((0, 0), Surprises::default()), "{:?}", link.destination);
         }
         self.stage.end().await;
     }
@@ -205,6 +205,11 @@ async fn a_call_that_waits_for_one_editor_waits_for_that_one_and_the_other_goes_
     scene.caller.client.cancel(&gone).await;
     scene.caller.client.ping().await;
     assert!(scene.caller.client.answered(&waits).is_none());
+    let queue = scene.caller.told("holdfast_status").await["queue"].clone();
+    assert_eq!(
+        (&queue["held"], &queue["running"], &queue["busy_with"]["tool"]),
+        (&1.into(), &1.into(), &"hold".into())
+    );
     scene.editors[0].release();
     assert!(!scene.caller.client.text(&id).await.1);
     assert!(!scene.caller.client.text(&waits).await.1);

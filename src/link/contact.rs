@@ -22,8 +22,8 @@ use crate::runtime::environment::Environment;
 use crate::runtime::messages::{Addresses, bridge};
 use crate::survey::{Survey, Target};
 
-/// The state of one link; see the module's documentation.
-pub struct Link {
+/// The contact of one link with its editor; see the module's documentation.
+pub struct Contact {
     /// The connection, and what callers may expect of it.
     pub view: SharedPicture,
     pub survey: watch::Sender<Option<Arc<Survey>>>,
@@ -46,14 +46,14 @@ pub struct Link {
     exchange: Mutex<Option<Arc<SharedExchange>>>,
 }
 
-impl std::fmt::Debug for Link {
+impl std::fmt::Debug for Contact {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").field("view", &*self.view.borrow()).finish_non_exhaustive()
+        f.debug_struct("Contact").field("view", &*self.view.borrow()).finish_non_exhaustive()
     }
 }
 
-impl Link {
-    /// Creates a link before its first survey.
+impl Contact {
+    /// Creates the contact of a link before its first survey.
     pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
         let is_pushed = env.config.is_pushed();
         Self {
@@ -198,17 +198,17 @@ impl Link {
 
     /// Returns the view with respect to the wanted project: if the connected editor belongs to another project, it is hidden.
     pub fn view_now(&self) -> LinkPicture {
-        let link = self.view.borrow().clone();
+        let picture = self.view.borrow().clone();
         let wanted = self.wanted();
-        let is_wanted = link.target.as_ref().is_none_or(|target| wanted.is(target.project.as_deref()));
+        let is_wanted = picture.target.as_ref().is_none_or(|target| wanted.is(target.project.as_deref()));
         if is_wanted && wanted != Wanted::Asked {
-            return link;
+            return picture;
         }
-        let availability = match link.availability {
-            Availability::Absent(Cause::ShuttingDown) => link.availability,
+        let availability = match picture.availability {
+            Availability::Absent(Cause::ShuttingDown) => picture.availability,
             known if wanted != Wanted::Asked && known != Availability::Open => known,
             _ => Availability::Coming(Cause::ProjectUnsettled),
         };
-        LinkPicture { availability, target: None, foreign_peer: None, heartbeat: None, ..link }
+        LinkPicture { availability, target: None, foreign_peer: None, heartbeat: None, ..picture }
     }
 }

@@ -1,8 +1,8 @@
-//! A greeted connection: whether it works, and how it ends. Its exchange knows what is sent on it and what is owed.
+//! An established connection: whether it works, and how it ends. Its exchange knows what is sent on it and what is owed.
 
 use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
-use crate::fsm::{Machine, Outbox, Outcome};
+use crate::fsm::{Machine, Outcome, Reaction};
 use crate::limits::{LEAVE_MAX, LIVENESS_EVERY};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
@@ -15,9 +15,9 @@ pub(super) struct Peer {
     pub(super) heartbeat: bool,
 }
 
-/// A greeted connection.
+/// An established connection: the editor is greeted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Link {
+pub(super) struct Established {
     pub(super) peer: Peer,
     /// Whether the connection has lasted long enough to count as steady.
     pub(super) steady: bool,
@@ -28,7 +28,7 @@ pub(super) struct Link {
 /// A connection on which further calls may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Up {
-    pub(super) link: Link,
+    pub(super) established: Established,
     /// The reason for leaving that a hint announced, if any.
     pub(super) announced: Option<LeaveReason>,
 }
@@ -44,7 +44,7 @@ pub(super) struct End {
 
 impl Peer {
     /// Orders a check of whether the editor's process is alive, and asks for a heartbeat if the editor has heartbeats.
-    pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
+    pub(super) fn check(self, out: &mut Reaction<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.heartbeat {
             out.order(Effect::AskHeartbeat);
@@ -58,7 +58,7 @@ impl Up {
     /// Returns a new connection to the target at this position in the offer, after this number of failed dials.
     pub(super) fn new(target: u8, attempt: u8, heartbeat: bool) -> Self {
         let peer = Peer { target, heartbeat };
-        Self { link: Link { peer, steady: false, unproven: Some(attempt) }, announced: None }
+        Self { established: Established { peer, steady: false, unproven: Some(attempt) }, announced: None }
     }
 }
 
@@ -96,7 +96,7 @@ impl End {
 pub(super) fn hear(
     announced: &mut Option<LeaveReason>,
     hint: PushEvent,
-    out: &mut Outbox<impl Machine<Effect = Effect, State = State>>,
+    out: &mut Reaction<impl Machine<Effect = Effect, State = State>>,
 ) -> Outcome<State> {
     match hint {
         PushEvent::DomainReload => {
