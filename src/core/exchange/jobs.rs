@@ -52,7 +52,7 @@ pub enum JobStep {
     GoesOn,
     /// The call is to be given its answer ([`Exchange::answered`](super::Exchange::answered)).
     Ended(After),
-    /// The call is looked for now, and what the editor says is to be applied to it ([`outcome`](super::outcome)).
+    /// The call is looked for now, and what the editor says is to be applied to it ([`Learned::tell`](super::Learned::tell)).
     Lost(Settled),
 }
 

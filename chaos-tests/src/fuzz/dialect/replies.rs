@@ -185,7 +185,7 @@ fn check_greeted(sides: &Sides, hello: &Hello, said: &[Reply]) -> Option<Greeted
             assert!(next(said).is_some() && next(said) != next(before), "there is nothing more to say");
         }
         Ok(Greeted::Done(Met { journal, .. })) => {
-            assert_eq!(journal.is_some(), sides.facts().journal || sides.facts().jobs)
+            assert_eq!(journal.is_some(), sides.facts().journal || sides.facts().jobs);
         }
     }
     greeted.ok()

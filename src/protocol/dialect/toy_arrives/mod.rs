@@ -1,4 +1,4 @@
-//! A small package that exists in builds for tests only (the feature `toy`): the [toy](super::toy) whose editor connects to the
+//! A small package that exists in builds for tests only (the feature `toy`): the [toy] whose editor connects to the
 //! gateway.
 //!
 //! The user sets in `UserSettings/ToyArrives.json` at which port the gateway listens. The editor connects to it again and again, and

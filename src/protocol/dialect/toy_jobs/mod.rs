@@ -67,7 +67,7 @@ fn unreadable(body: &Bytes) -> Reply {
 }
 
 /// Whether a name of the editor can be a part of a query.
-fn is_plain(name: &String) -> bool {
+fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -151,7 +151,7 @@ impl Dialect for ToyJobs {
         if let Reply::Error(error) = reply {
             return Err(BadGreeting::Refused { what: "/status", why: loggable(&error.message) });
         }
-        let store = Said::of(reply).and_then(|said| said.store).filter(is_plain);
+        let store = Said::of(reply).and_then(|said| said.store).filter(|name| is_plain(name));
         let foreign = || BadGreeting::ForeignPeer("it did not answer as the toy package does".into());
         Ok(Greeted::Done(Met { journal: Some(store.ok_or_else(foreign)?), ..Met::default() }))
     }
@@ -171,7 +171,7 @@ impl Dialect for ToyJobs {
     }
 
     fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
-        let id = Said::of(reply)?.job.filter(is_plain)?;
+        let id = Said::of(reply)?.job.filter(|name| is_plain(name))?;
         Some(JournalKey { journal: journal.to_owned(), id, seq: 0 })
     }
 
