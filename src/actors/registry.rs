@@ -172,7 +172,7 @@ impl RegistryActor {
 
     /// Stages the tools that the project's package is known to have, if no list was published yet. Returns whether there are any.
     fn stage_stated(&self, state: &mut State) -> bool {
-        let survey = self.of.link.survey.borrow().clone();
+        let survey = self.of.contact.survey.borrow().clone();
         let is_there =
             |survey: &Survey| survey.facts.installed && !survey.facts.by_record && survey.packages.is_empty();
         let is_first = self.of.tools.published.borrow().source == Source::None;

@@ -294,7 +294,7 @@ impl Exchange {
     /// Whether the question for the heartbeat can be on its way. An editor that runs calls as jobs answers most calls at once. Where it
     /// does not, the question waits for the answer.
     fn may_be_asked(&self) -> bool {
-        !(self.jobs.are_asked_alone && self.awaits(|open| matches!(open, Answers::Call(..))))
+        !(self.jobs.are_asked_alone && self.awaits(|open| matches!(open, ReplyTo::Call(..))))
     }
 
     /// When the silence of the editor means something new, if nothing is heard until then.
