@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
+use crate::fsm::cause::{Availability, Loss};
 use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
-use crate::protocol::dialect::AnswerBody;
+use crate::protocol::dialect::{AnswerBody, Standing};
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 
@@ -520,4 +521,92 @@ fn a_message_that_names_nothing_answers_no_call() {
     desk.list();
     desk.send(5, After::default());
     assert_eq!(desk.exchange.unreadable(), MayAnswer::ACall, "without a journal nobody knows");
+}
+
+// ---- an editor that takes no calls for now, and calls that only begin some work ----
+
+fn blocked() -> Standing {
+    Standing::Blocked("a dialog is open".into())
+}
+
+#[test]
+fn a_call_that_a_busy_editor_refused_waits_until_the_editor_says_that_it_takes_calls() {
+    let mut desk = Desk::new(1);
+    desk.exchange.greeted(Met::default(), 1, true, desk.now);
+    let call = desk.send(5, After::default());
+    let answered = desk.answered(5, Some(Refusal::Busy));
+    assert!(answered.known && !answered.hang_up, "the connection goes on");
+    assert!(verdicts(&answered.settled.settlements).is_empty() && desk.ledger.has_held(), "it did not run");
+    assert!(desk.waits(), "nothing says that the editor takes calls now");
+    desk.exchange.stands(&blocked(), &mut desk.ledger);
+    assert!(desk.waits());
+    desk.exchange.stands(&Standing::TakesCalls, &mut desk.ledger);
+    assert_eq!(desk.send(6, After::default()), call);
+    assert_eq!(verdicts(&desk.answered(6, None).settled.settlements), [Verdict::Ok]);
+}
+
+/// Nothing would end the wait of an editor that has no heartbeat. The number of sendings is what ends this.
+#[test]
+fn a_busy_editor_without_a_heartbeat_is_asked_again_a_few_times() {
+    let mut desk = Desk::new(1);
+    let mut told = Vec::new();
+    let mut number = 5;
+    while let Next::Call(held) = desk.next() {
+        let terms = (journaled(0), After::default());
+        assert!(desk.exchange.claim(number, held.id, terms, &mut desk.ledger, desk.now).is_ok());
+        told.extend(verdicts(&desk.answered(number, Some(Refusal::Busy)).settled.settlements));
+        number += 1;
+        assert!(number < 100, "it has no end");
+    }
+    assert_eq!(told, [Verdict::NotExecuted(Cause::Blocked)]);
+}
+
+#[test]
+fn nothing_is_sent_to_an_editor_that_says_it_takes_no_calls() {
+    let mut desk = Desk::new(1);
+    desk.ledger.set_availability(Availability::Open, desk.now);
+    desk.exchange.stands(&blocked(), &mut desk.ledger);
+    assert!(desk.waits());
+    let waits: Vec<_> = desk.ledger.open_records().map(|record| record.waits_for).collect();
+    assert_eq!(waits, [Some(Cause::Blocked)]);
+    desk.exchange.stands(&Standing::TakesCalls, &mut desk.ledger);
+    assert_eq!(desk.reserve(), id(0));
+}
+
+/// The call may still wait or run in the editor, so it is over for us and never sent again.
+#[test]
+fn a_call_that_the_editors_server_gave_up_ends_as_unknown_and_frees_its_place() {
+    let mut desk = Desk::new(2);
+    desk.send(5, After::default());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    assert!(verdicts(&settled.settlements).is_empty(), "the journal may know: {settled:?}");
+    assert_eq!(desk.send(6, After::default()), id(1), "its place is free");
+
+    let mut desk = Desk::new(1);
+    let reserved = desk.reserve();
+    let terms = Terms { recovery: Recovery::None, ..journaled(0) };
+    assert!(desk.exchange.claim(5, reserved, (terms, After::default()), &mut desk.ledger, desk.now).is_ok());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    assert_eq!(verdicts(&settled.settlements), [Verdict::OutcomeUnknown(Loss::GivenUp)]);
+    assert!(desk.waits() && !desk.ledger.has_held());
+}
+
+/// The reload in which such work ends would cut a call that runs meanwhile.
+#[test]
+fn calls_wait_until_the_work_that_a_call_began_has_ended() {
+    let mut desk = Desk::new(2);
+    let first = desk.reserve();
+    let recovery = Recovery::StatusFile { path: "Temp/status", running: None, before: 0 };
+    let terms = Terms { recovery, ..journaled(0) };
+    let after = After { follows: true, ..After::default() };
+    assert!(desk.exchange.claim(5, first, (terms, after), &mut desk.ledger, desk.now).is_ok());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::Reload, &mut desk.ledger, desk.now);
+    assert!(verdicts(&settled.settlements).is_empty() && desk.waits());
+    let told = desk.ledger.learn(call, said(), desk.now);
+    assert_eq!(verdicts(&told), [Verdict::Ok]);
+    desk.exchange.look_for_calls();
+    assert_eq!(desk.send(6, After::default()), id(1));
 }
