@@ -38,8 +38,10 @@ pub(super) struct Server {
 /// What a reload forgets.
 #[derive(Default)]
 pub(super) struct Domain {
-    /// The session of the editor that this is the domain of.
+    /// The session of the editor that this is the domain of. It is new whenever the server listens.
     pub(super) session: String,
+    /// The number of the editor's domain.
+    pub(super) number: u64,
     pub(super) started_at: String,
     /// Has commands run one at a time, in the order of their arrival. Before 0.5 all requests.
     pub(super) gate: tokio::sync::Mutex<()>,
@@ -90,18 +92,27 @@ impl Server {
         }
     }
 
-    /// Begins a domain, if the editor is in another one. Its start has a time that no other has.
+    /// Begins a domain, if the editor is in another one. Its start has a time that no other has. A server that only listens again has
+    /// forgotten its jobs too, but it began when its domain did.
     pub(super) fn begin_domain(&self, editor: &Editor) {
-        let session = editor.state().session_id.clone();
+        let (session, number) = {
+            let state = editor.state();
+            (state.session_id.clone(), state.domain)
+        };
         let mut domain = lock(&self.domain);
         if domain.session == session {
             return;
         }
-        let digits = editor.guid().bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 10_000);
-        let started_at = format!("{}{digits:04}Z", editor.timestamp());
-        *domain = Arc::new(Domain { session, started_at, ..Domain::default() });
+        let is_new = domain.number != number;
+        let started_at = if is_new {
+            let digits = editor.guid().bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 10_000);
+            format!("{}{digits:04}Z", editor.timestamp())
+        } else {
+            domain.started_at.clone()
+        };
+        *domain = Arc::new(Domain { session, number, started_at, ..Domain::default() });
         *lock(&self.tasks) = Some(JoinSet::new());
-        if self.version < V0_4 {
+        if is_new && self.version < V0_4 {
             self.process().token = token(editor);
         }
     }
