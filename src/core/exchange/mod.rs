@@ -12,6 +12,7 @@
 //! At most one errand of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
 
 mod jobs;
+mod left;
 mod quiet;
 mod standing;
 #[cfg(test)]
