@@ -163,7 +163,8 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut replied: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sendings: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     let mut downs: BTreeMap<&str, (&str, Duration)> = BTreeMap::new();
-    let mut interrupted: BTreeMap<&str, Duration> = BTreeMap::new();
+    // A restarted editor may give a name of a job again, on another connection.
+    let mut interrupted: BTreeMap<(u64, &str), Duration> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
             Event::FrameOut(connection, _, id) => {
@@ -178,8 +179,8 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             Event::Outcome(_, sending, status) if status == "done" => {
                 *replied.entry(super::run::call_of(sending)).or_default() += 1;
             }
-            Event::Outcome(_, job, status) if status == "interrupted" => {
-                interrupted.entry(job).or_insert(at);
+            Event::Outcome(connection, job, status) if status == "interrupted" => {
+                interrupted.entry((*connection, job.as_str())).or_insert(at);
             }
             Event::Told(line) if line.starts_with("link_down ") => {
                 let get = |name| field(line, name).unwrap_or_default();
