@@ -169,14 +169,16 @@ pub fn snapshot(seat: &Seat) -> Value {
 
 /// Returns the answer of `holdfast_status` for a session that may use several editors, if the call names none.
 pub(super) fn status(seat: &Seat, own: &GatewayTools, scope: &Scope) -> Status {
-    let open: Vec<_> = usable(seat, scope).into_iter().filter(|(_, link)| link.is_open()).collect();
+    let usable = usable(seat, scope);
+    // An editor that is away may still owe the outcome of a call.
+    let queues: Vec<Queue> = usable.iter().map(|(_, link)| seat.tools_on(link).queue()).collect();
+    let open: Vec<_> = usable.into_iter().filter(|(_, link)| link.is_open()).collect();
     let state = |(name, link): &(String, Port)| {
         let availability = link.seen().availability;
         (name.clone(), availability.cause().map_or_else(|| "ready".to_owned(), user_text::cause))
     };
     let states: Vec<(String, String)> = open.iter().map(state).collect();
-    let (told, queues): (Vec<Editor>, Vec<Queue>) = open.iter().map(|(_, link)| seat.tools_on(link).editor()).unzip();
-    let of_all = told.into_iter().max_by_key(|editor| editor.tone);
+    let of_all = open.iter().map(|(_, link)| seat.tools_on(link).editor()).max_by_key(|editor| editor.tone);
     // Tools that the rules of a project hide never come into the union, so the link of the union cannot tell of them.
     // What the link to no project hides is told without an editor's name.
     let nowhere = seat.links.nowhere_of(&seat.client);

@@ -134,10 +134,13 @@ impl GatewayTools {
         }
     }
 
-    /// Returns what is told of the editor and of the calls to it.
-    pub(super) fn editor(&self) -> (view::Editor, view::Queue) {
+    pub(super) fn editor(&self) -> view::Editor {
         let told = self.link.status();
-        (of_editor(&told.picture, told.survey.as_deref(), still(&told).as_ref()), of_queue(&told))
+        of_editor(&told.picture, told.survey.as_deref(), still(&told).as_ref())
+    }
+
+    pub(super) fn queue(&self) -> view::Queue {
+        of_queue(&self.link.status())
     }
 
     /// Describes the hub that this session is on: who else is on it, and how often it was taken over. `None` without a hub.

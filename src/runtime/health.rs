@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::enter;
+use crate::net::BoxFuture;
 
 /// The health of one gateway; see the module's documentation.
 #[derive(Debug)]
@@ -88,6 +89,8 @@ impl Health {
 
     /// Spawns a task that is [`watched`](Self::watched).
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        // Boxed, so that the program has the code around a task once, and not for each kind.
+        let task: BoxFuture<'static, ()> = Box::pin(task);
         tokio::spawn(self.watched(name, task))
     }
 

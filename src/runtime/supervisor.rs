@@ -33,6 +33,8 @@ pub struct Tasks(Arc<(Mutex<JoinSet<()>>, OnceLock<ActorCell>)>);
 impl Tasks {
     /// Spawns a task that ends with the actor.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        // Boxed, so that the program has the code around a task once, and not for each kind.
+        let task: BoxFuture<'static, ()> = Box::pin(task);
         let (tasks, actor) = &*self.0;
         let actor = actor.get().cloned();
         let mut tasks = enter(tasks);

@@ -8,8 +8,8 @@ use holdfast::limits::{EDITOR_MESSAGE_MAX_BYTES, PROJECT_FILE_MAX_BYTES};
 use holdfast::net::Net as _;
 use holdfast::platform::host::Host as _;
 use holdfast::protocol::dialect::{
-    Dialect, EditorTool, EncodeError, Encoded, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFiles,
-    Recovery, Reply, Secret, Sending, WireId,
+    Dialect, EditorTool, EncodeError, Encoded, FileState, Greeted, Hello, Inbound, JournalKey, JournalOutcome,
+    ListStep, Order, ProjectFiles, Recovery, Reply, Secret, Sending, WireId,
 };
 use holdfast::protocol::framing::http::{Request, Response, ResponseDecoder};
 use holdfast::protocol::ids::CallId;
@@ -36,6 +36,9 @@ pub(super) const TASKS: [Task; 9] = [
 ];
 /// Virtual time for one answer, and for what follows a compilation.
 const WAIT: Duration = Duration::from_secs(10);
+/// How often a job is asked for, in virtual time.
+const JOB_ASKED_EVERY: Duration = Duration::from_millis(50);
+const JOB_QUESTIONS_MAX: usize = 1000;
 
 /// What was said in a session.
 #[derive(Debug, Default)]
@@ -198,8 +201,7 @@ impl Session {
             let reply = self.ask(Some(id), &order).await;
             let key = reply.and_then(|reply| self.dialect.submitted(&reply, journal?));
             if let Some(key) = key {
-                tokio::time::sleep(WAIT).await;
-                self.ask(None, &Order::Outcomes(&[key])).await;
+                self.follow_job(key).await;
             }
             if let Recovery::Journal(key) = &prepared.recovery {
                 keys.push(key.clone());
@@ -207,6 +209,19 @@ impl Session {
             recovery = Some(prepared.recovery);
         }
         recovery
+    }
+
+    /// Asks for a job until it has ended.
+    async fn follow_job(&mut self, key: JournalKey) {
+        let asked = [key];
+        for _ in 0..JOB_QUESTIONS_MAX {
+            let Some(reply) = self.ask(None, &Order::Outcomes(&asked)).await else { return };
+            if !matches!(self.dialect.read_outcomes(reply, &asked).as_deref(), Ok([JournalOutcome::Running])) {
+                return;
+            }
+            tokio::time::sleep(JOB_ASKED_EVERY).await;
+        }
+        panic!("a job of the simulated editor never ends: {asked:?}");
     }
 
     /// Sends a message, and returns the reply to it. `None` if the dialect has no such message, or if no reply comes: a

@@ -4,11 +4,24 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/unity_package.rs"));
+
+/// The bytes of all files, one after the other.
+static PLAIN: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/unity_package.deflate"));
+    miniz_oxide::inflate::decompress_to_vec(packed).expect("the build script has compressed them")
+});
+
+static FILES: LazyLock<Vec<(&str, &[u8])>> = LazyLock::new(|| {
+    let mut rest = PLAIN.as_slice();
+    let mut take = |length| rest.split_off(..length).expect("the build script has counted them");
+    PACKED.iter().map(|(path, length)| (*path, take(*length))).collect()
+});
 
 /// The name of the package and of its folder in `Packages/`.
 pub const NAME: &str = "dev.holdfast.unity";
@@ -16,7 +29,7 @@ pub const TITLE: &str = "Holdfast for Unity";
 
 /// Returns every file: its path in the package (written with `/`) and its bytes.
 pub fn files() -> &'static [(&'static str, &'static [u8])] {
-    FILES
+    &FILES
 }
 
 pub fn sums() -> Sums {

@@ -1,15 +1,35 @@
-//! Writes texts as JSON strings. Built for texts of megabytes: whole blocks are scanned for characters that need an escape.
+//! Writes texts as JSON strings. Built for texts of megabytes: eight bytes at a time are looked at for one that needs an escape, by
+//! arithmetic on a word, which is fast at every level of optimisation.
 //!
 //! The output equals that of serde_json, which checks every byte separately. A result of 4 MiB passes through here four times.
 
-/// Number of bytes that are checked together. The block is small enough that the sum over its bytes fits into a byte.
-const BLOCK_BYTES: usize = 32;
+/// Number of bytes that are checked together.
+const WORD_BYTES: usize = 8;
+/// A word with this byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; WORD_BYTES])
+}
+
+/// Returns the parts of a text in which a byte may need an escape, each with its place.
+fn escaping(text: &str) -> impl Iterator<Item = (usize, &[u8])> {
+    let (words, rest) = text.as_bytes().as_chunks::<WORD_BYTES>();
+    let words = words.iter().map(|word| (any_escape(u64::from_ne_bytes(*word)), word.as_slice()));
+    let parts = words.chain([(!rest.is_empty(), rest)]);
+    parts.enumerate().filter(|(_, (any, _))| *any).map(|(nth, (_, part))| (nth * WORD_BYTES, part))
+}
+
+/// Whether a byte of the word is below 0x20, a quote or a backslash. The highest bit of each byte tells, after a subtraction: it is set
+/// if the byte was smaller, and it was not set before. A byte may be told wrongly only above one that is told rightly.
+fn any_escape(word: u64) -> bool {
+    let below = |word: u64, least: u64| word.wrapping_sub(least) & !word;
+    let is = |byte: u8| below(word ^ eight(byte), eight(1));
+    (below(word, eight(0x20)) | is(b'"') | is(b'\\')) & eight(0x80) != 0
+}
 
 /// Returns the length in bytes of a text as a JSON string, quotes included, without writing it.
 pub fn quoted_len(text: &str) -> usize {
-    // No branch depends on the text, so the compiler can vectorise the loop over a block.
-    let more = |block: &[u8]| block.iter().fold(0u8, |sum, byte| sum + one_more(*byte) + four_more(*byte));
-    text.as_bytes().chunks(BLOCK_BYTES).map(|block| usize::from(more(block))).sum::<usize>() + text.len() + 2
+    let more = |part: &[u8]| part.iter().map(|byte| usize::from(one_more(*byte) + four_more(*byte))).sum::<usize>();
+    escaping(text).map(|(_, part)| more(part)).sum::<usize>() + text.len() + 2
 }
 
 /// Appends a text as a JSON string.
@@ -17,12 +37,9 @@ pub fn quote_into(out: &mut String, text: &str) {
     out.push('"');
     // Everything before `kept` is already in `out`.
     let mut kept = 0;
-    for (nth, block) in text.as_bytes().chunks(BLOCK_BYTES).enumerate() {
-        if block.iter().fold(0u8, |any, byte| any | one_more(*byte)) == 0 {
-            continue;
-        }
-        for (within, byte) in block.iter().enumerate().filter(|(_, byte)| one_more(**byte) != 0) {
-            let at = nth * BLOCK_BYTES + within;
+    for (start, part) in escaping(text) {
+        for (within, byte) in part.iter().enumerate().filter(|(_, byte)| one_more(**byte) != 0) {
+            let at = start + within;
             out.push_str(text.get(kept..at).unwrap_or_default());
             kept = at + 1;
             match byte {
@@ -65,10 +82,10 @@ mod tests {
     fn a_text_is_quoted_as_serde_json_quotes_it_wherever_the_escapes_stand() {
         let mut texts: Vec<String> = (0..=0x80u8).map(|byte| char::from(byte).to_string()).collect();
         let escapes: String = (0..=0x21u8).map(char::from).chain("\"\\\u{7f}é漢🙂".chars()).collect();
-        for before in 0..2 * BLOCK_BYTES {
+        for before in 0..8 * WORD_BYTES {
             texts.push(format!("{}{escapes}{}", "x".repeat(before), "y".repeat(before)));
         }
-        texts.push("\u{1}".repeat(10 * BLOCK_BYTES));
+        texts.push("\u{1}".repeat(40 * WORD_BYTES));
         for text in texts {
             let mut quoted = String::new();
             quote_into(&mut quoted, &text);

@@ -163,7 +163,8 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut replied: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sendings: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     let mut downs: BTreeMap<&str, (&str, Duration)> = BTreeMap::new();
-    let mut interrupted: Option<Duration> = None;
+    // A restarted editor may give a name of a job again, on another connection.
+    let mut interrupted: BTreeMap<(u64, &str), Duration> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
             Event::FrameOut(connection, _, id) => {
@@ -178,8 +179,8 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             Event::Outcome(_, sending, status) if status == "done" => {
                 *replied.entry(super::run::call_of(sending)).or_default() += 1;
             }
-            Event::Outcome(_, _, status) if status == "interrupted" => {
-                interrupted.get_or_insert(at);
+            Event::Outcome(connection, job, status) if status == "interrupted" => {
+                interrupted.entry((*connection, job.as_str())).or_insert(at);
             }
             Event::Told(line) if line.starts_with("link_down ") => {
                 let get = |name| field(line, name).unwrap_or_default();
@@ -194,6 +195,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
         let few = on.len() <= usize::from(run.sendings_max());
         verdict.look(!again && few, || format!("call {call} left on the connections {on:?}"));
     }
+    let mut told_interrupted = 0;
     for (call, told) in calls(run) {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
@@ -209,9 +211,11 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             }
             // The module `journal` has its own checker for these cases.
             "outcome_unknown" if told_elsewhere || run.facts().journal => !told.sent.is_empty(),
-            // The editor said so of a job.
+            // The editor said so of a job, and of a job for each such call.
             "outcome_unknown" if run.facts().jobs && cause == "interrupted" => {
-                !told.sent.is_empty() && interrupted.is_some_and(|first| first <= at)
+                told_interrupted += 1;
+                let said = interrupted.values().any(|first| *first <= at);
+                !told.sent.is_empty() && said && told_interrupted <= interrupted.len()
             }
             "outcome_unknown" => told
                 .sent
