@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use holdfast::protocol::dialect::elsewhere::names_elsewhere;
 use holdfast::protocol::dialect::{
     BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
-    Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
+    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
     PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Roles,
     Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
 };
@@ -421,6 +421,15 @@ impl Dialect for Wrong {
     }
     fn read_standing(&self, reply: &Reply) -> Option<Standing> {
         self.inner.read_standing(reply)
+    }
+    fn main_thread_question(&self) -> Option<Request> {
+        self.inner.main_thread_question()
+    }
+    fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
+        self.inner.read_main_thread(reply)
+    }
+    fn read_job_progress(&self, reply: &Reply) -> Option<JobProgress> {
+        self.inner.read_job_progress(reply)
     }
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
         self.inner.decode_push(line, token)

@@ -12,6 +12,7 @@
 //! At most one errand of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
 
 mod jobs;
+mod main_thread;
 mod quiet;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use self::jobs::{JobState, JobStep, Jobs};
+pub use self::main_thread::Beside;
+use self::main_thread::MainThread;
 use self::quiet::Quiet;
 pub use self::types::{After, Answered, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable};
 use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
@@ -80,6 +83,7 @@ pub struct Exchange {
     /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
     pub jobs: Jobs,
+    main_thread: MainThread,
     quiet: Quiet,
     used: Used,
 }
@@ -106,6 +110,7 @@ impl Exchange {
             suspected: BTreeSet::new(),
             alone: None,
             jobs: Jobs::default(),
+            main_thread: MainThread::default(),
             quiet: Quiet::default(),
             used: Used::Not,
         }
@@ -232,7 +237,7 @@ impl Exchange {
     }
 
     fn may_call(&self) -> bool {
-        self.calls_wait && self.proven && !self.blocked && self.has_a_place()
+        self.calls_wait && self.proven && !self.blocked && !self.main_thread.is_asked() && self.has_a_place()
     }
 
     /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait
