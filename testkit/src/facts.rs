@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use holdfast::protocol::dialect::elsewhere::names_elsewhere;
 use holdfast::protocol::dialect::{
     BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
-    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Roles,
-    Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
+    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
+    Reply, Roles, Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
 };
 use holdfast::protocol::framing::Framer;
 use holdfast::protocol::framing::http::{Request, Response};

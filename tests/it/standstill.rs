@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity, until};
+use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
 use holdfast::config::Config;
 use holdfast::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
 use holdfast::platform::host::{Liveness, Owner};
@@ -78,9 +78,7 @@ impl Stage {
 
 /// The packages whose main thread is asked, each in the versions in which it is.
 fn asked() -> impl Iterator<Item = (&'static Package, PackageVersion)> {
-    let of = |package: &'static Package| {
-        package.facts.versions.iter().map(move |version| (package, *version))
-    };
+    let of = |package: &'static Package| package.facts.versions.iter().map(move |version| (package, *version));
     PACKAGES.iter().copied().flat_map(of).filter(|(package, version)| (package.facts.main_thread_is_asked)(*version))
 }
 
@@ -184,7 +182,7 @@ async fn a_dialog_is_told_by_its_title_and_its_buttons() {
         // One that is open when a call comes.
         stage.unity.modal(false);
         stage.unity.release();
-        until("the call is over", || stage.status()["calls"]["running"] == 0).await;
+        sleep(SEEN).await;
         stage.unity.modal(true);
         sleep(2 * LIVENESS_EVERY).await;
         let call = stage.begin(Task::Count, "held").await;
@@ -219,7 +217,9 @@ async fn a_dialog_that_opens_under_a_request_that_begins_work_is_told_with_it() 
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_has_not_settled_is_told_and_its_calls_wait() {
     for package in PACKAGES.iter().copied() {
-        for version in package.facts.versions.iter().copied().filter(|version| (package.facts.tells_of_settling)(*version)) {
+        for version in
+            package.facts.versions.iter().copied().filter(|version| (package.facts.tells_of_settling)(*version))
+        {
             let name = format!("{} {version}", package.name);
             let mut stage = Stage::set(package, version, PATIENT).await;
             stage.unity.import(Duration::from_secs(30));
@@ -228,7 +228,11 @@ async fn an_editor_that_has_not_settled_is_told_and_its_calls_wait() {
             let call = stage.begin(Task::Count, "held").await;
             sleep(Duration::from_secs(15)).await;
             assert!(stage.it.client.answered(&call).is_none() && stage.unity.runs("held") == 0, "{name}");
-            assert!(stage.progress().iter().any(|told| told.contains("has not settled")), "{name}: {:?}", stage.progress());
+            assert!(
+                stage.progress().iter().any(|told| told.contains("has not settled")),
+                "{name}: {:?}",
+                stage.progress()
+            );
             let (text, failed) = stage.it.client.text(&call).await;
             assert!(!failed && stage.unity.runs("held") == 1, "{name}: {text}");
             stage.it.close().await;

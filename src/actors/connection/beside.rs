@@ -42,8 +42,8 @@ impl ConnectionTask {
             let asked = self.ask_once(number, question, token);
             let reply = self.before_calls(Cause::Stalled, asked).await;
             // The editor's own server waits for its main thread for a minute, and then gives up.
-            let is_still = began.elapsed() >= FRAME_OLD
-                && reply.as_ref().is_some_and(|reply| self.target.dialect.gives_up(reply));
+            let is_still =
+                began.elapsed() >= FRAME_OLD && reply.as_ref().is_some_and(|reply| self.target.dialect.gives_up(reply));
             if is_still {
                 sleep(MAIN_THREAD_ASKED_AGAIN).await;
                 continue;

@@ -163,7 +163,10 @@ mod tests {
         assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
         assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");
         let unanswered = says(Heartbeat { inferred: true, ..old });
-        assert!(unanswered.contains("stood still for 31.0 s") && unanswered.contains("another program"), "{unanswered}");
+        assert!(
+            unanswered.contains("stood still for 31.0 s") && unanswered.contains("another program"),
+            "{unanswered}"
+        );
         let guessed = Heartbeat { running: 1, inferred: true, ..old };
         assert!(says(guessed).starts_with("most likely"), "{}", says(guessed));
         let call = Some((Arc::from("bake"), Duration::from_secs(30)));

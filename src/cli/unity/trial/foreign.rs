@@ -3,7 +3,7 @@
 use holdfast_mcp_client::answer::Verdict;
 use serde_json::json;
 
-use super::steps::Trial;
+use super::steps::{Trial, UNKNOWN_ARGUMENT};
 
 impl Trial<'_> {
     /// Lists the tools, and calls what only reads.
@@ -20,8 +20,8 @@ impl Trial<'_> {
             self.results.step(tool, answer.verdict == Verdict::Ok, &answer.text);
         }
         let tool = self.named(roles.editor_state);
-        let answer = self.call(tool, json!({super::steps::UNKNOWN_ARGUMENT: 1})).await?;
-        let good = answer.verdict != Verdict::Ok && answer.text.contains(super::steps::UNKNOWN_ARGUMENT);
+        let answer = self.call(tool, json!({ (UNKNOWN_ARGUMENT): 1 })).await?;
+        let good = answer.verdict != Verdict::Ok && answer.text.contains(UNKNOWN_ARGUMENT);
         self.results.step("an argument that a tool does not have is refused", good, &answer.text);
         Ok(())
     }

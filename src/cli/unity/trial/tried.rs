@@ -27,8 +27,11 @@ impl Tried {
         let dialect = dialect::named(name).ok_or_else(|| format!("there is no package {name}"))?;
         match dialect.registry() {
             Some((id, newest)) => Ok(Self { dialect, version: version.unwrap_or(newest).to_owned(), id: Some(id) }),
-            None if version.is_some() => Err("holdfast's own package is tried in the version of this program".to_owned()),
-            None => Ok(Self { dialect, version: About::this().version, id: None }),
+            None if version.is_some() => {
+                Err("holdfast's own package is tried in the version of this program".to_owned())
+            }
+            None if dialect::OWN.contains(&dialect) => Ok(Self { dialect, version: About::this().version, id: None }),
+            None => Err(format!("Unity's registry does not have the package {name}")),
         }
     }
 

@@ -86,11 +86,11 @@ struct Progress {
 /// Reads how far a job is.
 pub(super) fn read_progress(reply: &Reply) -> Option<JobProgress> {
     #[derive(Deserialize)]
-    struct Said {
+    struct OfJob {
         progress: Option<Progress>,
     }
     let Reply::Result(said) = reply else { return None };
-    let Progress { title, info, current, total, pct } = serde_json::from_str::<Said>(said.get()).ok()?.progress?;
+    let Progress { title, info, current, total, pct } = serde_json::from_str::<OfJob>(said.get()).ok()?.progress?;
     let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
     let (current, total) = (current.filter(is_number), total.filter(|total| is_number(total) && *total > 0.0));
     let counted = current.zip(total).map(|(current, total)| format!("{current} of {total}"));

@@ -21,9 +21,9 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Heartbeat, Hello, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile,
-    ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing, WireId,
-    WorkStatus,
+    Heartbeat, Hello, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts,
+    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing,
+    WireId, WorkStatus,
 };
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
 use crate::protocol::framing::http::{Request, Response};
