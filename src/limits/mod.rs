@@ -192,8 +192,7 @@ pub const HOPELESS_LOOK: Duration = Duration::from_secs(3);
 /// How long an editor that answers heartbeats off its main thread may send nothing before the connection is lost. The gateway
 /// asks every [`LIVENESS_EVERY`]: after three unanswered questions the process is frozen or the network is dead, not busy.
 pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
-/// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back. A longer script
-/// is a mistake.
+/// Longest code sent to Unity-MCP, in bytes: the editor has it four times, in its console and its answer. More is a mistake.
 pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
 /// Largest body of a call that Unity's own package takes; it answers 413 to a larger one.
 pub const PIPELINE_REQUEST_MAX_BYTES: usize = MIB;

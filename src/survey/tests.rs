@@ -402,6 +402,42 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, dialect::FALLBACK[0].name(), 2));
 }
 
+/// A package that Unity offers to every project must not take a project away from the package that its user chose.
+#[test]
+fn a_package_that_gives_way_is_used_only_alone_or_by_a_setting() {
+    let project = Project::new().with_pid(7);
+    std::fs::create_dir_all(project.path().join("Packages")).unwrap();
+    let manifest = project.path().join("Packages/manifest.json");
+    let installed = |packages: &[&str]| {
+        let lines: Vec<String> = packages.iter().map(|package| format!(r#""{package}": "0.8.0""#)).collect();
+        std::fs::write(&manifest, format!(r#"{{"dependencies": {{{}}}}}"#, lines.join(", "))).unwrap();
+    };
+    let giving = dialect::ALL.iter().copied().find(|dialect| dialect.gives_way()).expect("one gives way");
+    let machine = Machine { alive: vec![7], ..Machine::default() };
+    let config = named(&project, &[]);
+    let seen = |config: &Config| {
+        let found = look(&machine, config, &[]);
+        (found.dialect.name(), found.packages.len(), found.facts.notes)
+    };
+
+    installed(&["com.unity.pipeline"]);
+    assert_eq!(seen(&config), (giving.name(), 0, Vec::new()));
+
+    installed(&["com.unity.pipeline", "dev.holdfast.unity"]);
+    let (used, ambiguous, notes) = seen(&config);
+    assert_eq!((used, ambiguous), ("holdfast", 0), "the other one is used, and nothing is ambiguous");
+    assert!(
+        notes.len() == 1 && notes[0].contains(giving.title()) && notes[0].contains("HOLDFAST_DIALECT"),
+        "{notes:?}"
+    );
+
+    let only = Config { dialects: dialect::only(giving.name()), ..config.clone() };
+    assert_eq!(seen(&only), (giving.name(), 0, Vec::new()), "a setting changes that");
+
+    installed(&["com.unity.pipeline", "dev.holdfast.unity", "io.github.hatayama.uloopmcp"]);
+    assert_eq!(seen(&config).1, 2, "two others are as ambiguous as without it");
+}
+
 #[test]
 fn a_home_is_told_not_to_have_been_searched_and_what_to_do() {
     let home = std::env::home_dir().and_then(|home| config::canonical(&home)).unwrap();

@@ -211,6 +211,10 @@ impl Host for MemoryHost {
         inner.processes.get(&pid).copied().unwrap_or(inner.untold)
     }
 
+    fn changed(&self, path: &Path) -> Option<SystemTime> {
+        self.inner.lock().unwrap().files.get(path).map(|(_, changed)| *changed)
+    }
+
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let inner = self.inner.lock().unwrap();
         inner.owners.get(&port).filter(|_| inner.net.as_ref().is_none_or(|net| net.listens(port))).cloned()

@@ -54,8 +54,8 @@ pub struct Answered {
 /// What an editor's journal says of calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// The name of the journal.
-    pub journal: String,
+    /// The name of the journal; `None` if this package's answers name only the call.
+    pub journal: Option<String>,
     /// For each call its id in the journal, and what became of it; `None` if that cannot be read.
     pub calls: Vec<(String, Option<Fate>)>,
 }
@@ -67,6 +67,8 @@ pub enum Fate {
     Running,
     /// It has ended.
     Ended,
+    /// The editor waits for it no longer. It may still wait or run, and nobody hears of its end.
+    GivenUp,
     /// It has not run and will not.
     NotRun,
     /// A reload stopped it.

@@ -85,6 +85,8 @@ pub struct Facts {
     pub results: bool,
     /// Whether a request that the client cancelled can be withdrawn.
     pub withdraws: bool,
+    /// Whether a running call ends when it is withdrawn. If not, only one that waits in the editor does.
+    pub ends_withdrawn: bool,
     /// Whether the tools are those of the package, and never others.
     pub fixed_list: bool,
     /// Whether a change of the tools is announced.
@@ -142,6 +144,7 @@ impl Facts {
         push: false,
         results: true,
         withdraws: false,
+        ends_withdrawn: true,
         fixed_list: false,
         tells_of_changes: true,
         text_results: false,
@@ -186,6 +189,8 @@ pub enum Identity {
     Unsaid,
     /// Some version is told with each call which editor the call is for, as the project's files name it.
     WithEachCall,
+    /// The file that names the port names the project too, and has a token that each request must show.
+    InFile,
     /// Before the first call both sides prove that they know a secret of the project's files.
     Proven,
 }

@@ -53,7 +53,11 @@ impl ConnectionTask {
         let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
         let mut prepared = PreparedCall { trace, ..prepared };
         if let Recovery::StatusFile { path, before, .. } = &mut prepared.recovery {
-            *before = self.file_before(path).await;
+            match self.file_before(path).await {
+                Some(seen) => *before = seen,
+                // What the file tells could be of an earlier call.
+                None => prepared.recovery = Recovery::None,
+            }
         }
         if let Some(says) = prepared.misread.clone() {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::BadArguments, Grounds { rule: None, says }));

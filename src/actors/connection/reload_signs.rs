@@ -20,11 +20,11 @@ impl ConnectionTask {
         Some((signs, look(&self.with, state).await?))
     }
 
-    /// Returns a number that stands for a file of the project as it is now.
-    pub(super) async fn file_before(&self, path: &'static str) -> u64 {
-        let Some(project) = self.target.project.clone() else { return 0 };
+    /// Returns a number that stands for a file of the project as it is now; `None` if it cannot be looked at.
+    pub(super) async fn file_before(&self, path: &'static str) -> Option<u64> {
+        let project = self.target.project.clone()?;
         let state = move |host: &dyn Host| Some(probe::state_of(host, &project.join(path)).0);
-        look(&self.with, state).await.unwrap_or_default()
+        look(&self.with, state).await
     }
 
     /// Looks for the signs a moment after the editor has answered a call, and tells the ledger if no reload follows.

@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
+use super::Exchange;
 use super::types::{After, Settled};
+use crate::core::calls::{Ledger, Settlement};
 use crate::fsm::cause::Loss;
+use crate::fsm::retry::Used;
 use crate::limits::{JOB_ASKED_MAX, JOB_ASKED_MIN, OUTCOMES_ASKED_EVERY};
-use crate::protocol::dialect::{JobProgress, JournalOutcome};
+use crate::protocol::dialect::{JobProgress, JournalKey, JournalOutcome};
 use crate::protocol::ids::CallId;
 
 /// A job is asked for again after this share of the time for which it has run.
@@ -128,5 +131,47 @@ impl Jobs {
         let here = self.jobs.values().map(|job| again(job.since));
         let before = self.run_from_before.then(|| asked + JOB_ASKED_MAX);
         here.chain(before).min().unwrap_or(asked + OUTCOMES_ASKED_EVERY)
+    }
+}
+
+impl Exchange {
+    /// Handles the reply that the editor runs a call as a job, which has this key.
+    pub fn submitted(
+        &mut self,
+        (call, after): (CallId, After),
+        key: JournalKey,
+        ledger: &mut Ledger,
+        now: Instant,
+    ) -> Vec<Settlement> {
+        self.jobs.begins(call, after, now);
+        ledger.submitted(call, self.epoch, key, now)
+    }
+
+    /// Handles a reply that leaves open how a call ends: the editor's own server waits for it no longer, or some work has begun whose
+    /// end stands in a file. The call's place is free. `loss`: why the outcome is unknown if nothing tells it.
+    pub fn left_open(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
+        self.used = Used::Answered;
+        self.quiet.watched(now);
+        self.lost(call, loss, ledger, now)
+    }
+
+    /// The connection goes on without this call, which may have run.
+    fn lost(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
+        let settlements = ledger.lose(call, self.epoch, loss, now);
+        // A call that runs alone may have waited for this one.
+        self.calls_wait = ledger.has_held();
+        Settled { settlements, events: self.freed() }
+    }
+
+    /// Handles what the editor says of a call. `None` if it is no job of this connection.
+    pub fn job_is(&mut self, call: CallId, state: JobState, ledger: &mut Ledger, now: Instant) -> Option<JobStep> {
+        match state {
+            JobState::Runs => self.jobs.runs(call).then_some(JobStep::GoesOn),
+            JobState::Ended => self.jobs.over(call).map(JobStep::Ended),
+            JobState::Lost(loss) => {
+                self.jobs.over(call)?;
+                Some(JobStep::Lost(self.lost(call, loss, ledger, now)))
+            }
+        }
     }
 }

@@ -14,12 +14,12 @@
 mod jobs;
 mod main_thread;
 mod quiet;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod types;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -31,10 +31,10 @@ use self::quiet::Quiet;
 pub use self::types::{After, Answered, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable};
 use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
 use crate::fsm::bridge::Event;
-use crate::fsm::cause::{Cause, Loss};
+use crate::fsm::cause::Cause;
 use crate::fsm::retry::Used;
 use crate::limits::{CANCELS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX, WINDOW_MAX};
-use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal, Standing};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, LeaveReason, Met, Recovery, Refusal};
 use crate::protocol::ids::{CallId, Epoch};
 
 /// The tool list that takes one of the editor's places.
@@ -274,19 +274,6 @@ impl Exchange {
         }
         let last = self.is_last.then_some(Event::NothingOwed);
         self.quiet.waits_for_nothing().into_iter().chain(last).collect()
-    }
-
-    /// Handles what the editor says of itself: whether it takes calls. While it takes none, none is sent.
-    pub fn stands(&mut self, standing: &Standing, ledger: &mut Ledger) {
-        let obstacle = match standing {
-            Standing::TakesCalls => None,
-            Standing::Blocked(by) => Some(Arc::clone(by)),
-        };
-        if std::mem::replace(&mut self.blocked, obstacle.is_some()) || obstacle.is_some() {
-            ledger.hinder(self.epoch, obstacle.is_some().then_some(Cause::Blocked));
-            self.calls_wait = ledger.has_held();
-        }
-        ledger.obstructed(self.epoch, obstacle);
     }
 
     // ---- silence ----
@@ -579,17 +566,7 @@ impl Exchange {
                 let (known, settlements) = ledger.turned_away(call, self.epoch, cause, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
-            Some(Refusal::Busy) => {
-                // Only a heartbeat tells when it takes calls again.
-                if self.quiet.beats {
-                    self.blocked = true;
-                    ledger.hinder(self.epoch, Some(Cause::Blocked));
-                }
-                let (known, settlements) = ledger.turned_away(call, self.epoch, Cause::Blocked, now);
-                self.quiet.watched(now);
-                self.calls_wait = ledger.has_held();
-                return Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false };
-            }
+            Some(Refusal::Busy) => return self.refused_while_busy(call, ledger, now),
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}
         }
@@ -611,46 +588,6 @@ impl Exchange {
         }
         if question.again || self.alone.is_some() {
             self.order(Errand::Outcomes);
-        }
-    }
-
-    /// Handles the reply that the editor runs a call as a job, which has this key.
-    pub fn submitted(
-        &mut self,
-        (call, after): (CallId, After),
-        key: JournalKey,
-        ledger: &mut Ledger,
-        now: Instant,
-    ) -> Vec<Settlement> {
-        self.jobs.begins(call, after, now);
-        ledger.submitted(call, self.epoch, key, now)
-    }
-
-    /// Handles a reply that leaves open how a call ends: the editor's own server waits for it no longer, or some work has begun whose
-    /// end stands in a file. The call's place is free. `loss`: why the outcome is unknown if nothing tells it.
-    pub fn left_open(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
-        self.used = Used::Answered;
-        self.quiet.watched(now);
-        self.lost(call, loss, ledger, now)
-    }
-
-    /// The connection goes on without this call, which may have run.
-    fn lost(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
-        let settlements = ledger.lose(call, self.epoch, loss, now);
-        // A call that runs alone may have waited for this one.
-        self.calls_wait = ledger.has_held();
-        Settled { settlements, events: self.freed() }
-    }
-
-    /// Handles what the editor says of a call. `None` if it is no job of this connection.
-    pub fn job_is(&mut self, call: CallId, state: JobState, ledger: &mut Ledger, now: Instant) -> Option<JobStep> {
-        match state {
-            JobState::Runs => self.jobs.runs(call).then_some(JobStep::GoesOn),
-            JobState::Ended => self.jobs.over(call).map(JobStep::Ended),
-            JobState::Lost(loss) => {
-                self.jobs.over(call)?;
-                Some(JobStep::Lost(self.lost(call, loss, ledger, now)))
-            }
         }
     }
 }

@@ -62,7 +62,7 @@ impl Outcome {
             Self::Withdrawn => ("withdrawn", "no answer; the editor is told, and its place is free at once"),
             Self::Silent => (
                 "**silent**",
-                "no answer; the package cannot be told, so the call runs to its end, and its place is free then",
+                "no answer; the package cannot stop what runs, so the call runs to its end, and its place is free then",
             ),
             Self::TooQuick => ("**nothing to cancel**", "the package answers within 100 ms"),
             Self::Fetched => ("fetched later", "\"still running\" in time, and the result later by its call id"),
@@ -116,7 +116,7 @@ pub fn expected(package: &Package, moment: &str) -> Outcome {
         "a call while the editor reloads" => Outcome::Held,
         "two editors" if facts.port == Port::Told => Outcome::Assumed,
         "two editors" => Outcome::OwnEditor,
-        "a call is cancelled" if facts.withdraws => Outcome::Withdrawn,
+        "a call is cancelled" if facts.withdraws && facts.ends_withdrawn => Outcome::Withdrawn,
         "a call is cancelled" if !facts.results => Outcome::TooQuick,
         "a call is cancelled" => Outcome::Silent,
         "the client's patience ends first" if !facts.results => Outcome::NoLateResult,

@@ -65,11 +65,11 @@ fn the_console_can_be_read_with_every_package_that_has_a_tool_for_it() {
 fn of_many_tools_a_part_is_listed_and_the_rest_is_found_with_every_package_that_has_a_list() {
     for package in packages().filter(|package| !package.facts.fixed_list && is_known_here(package)) {
         let room = Room::new();
-        let unity = Unity::of_project(&room, &["--dialect", package.name, "--tools", "90"]);
+        let unity = Unity::of_project(&room, &["--dialect", package.name, "--tools", "250"]);
         let flags = stage::flags(package, &room, &unity);
         let client = client::Client::open(&room, &stage::words(&flags));
         let mut stage = stage::Stage { client, unity, room }.ready();
-        let unlisted = "more-0089";
+        let unlisted = "more-0249";
         let id = stage.client.ask("tools/list", &json!({}));
         let first = names(&stage.client.answer(id).0["result"]);
         assert_eq!((first.len(), first.contains(&unlisted.to_owned())), (40, false), "{}: {first:?}", package.name);

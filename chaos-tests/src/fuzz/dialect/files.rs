@@ -118,7 +118,7 @@ pub(super) fn project(sides: &Sides, input: &[u8]) {
 fn check_expected(sides: &Sides, facts: &ProjectFacts) {
     match (&facts.expected, sides.facts().identity) {
         (None, _) => {}
-        (Some(Expected::Told { project_root, server_session_id }), Identity::WithEachCall) => {
+        (Some(Expected::Told { project_root, server_session_id }), Identity::WithEachCall | Identity::InFile) => {
             assert!(!project_root.trim().is_empty() && !server_session_id.trim().is_empty());
         }
         (Some(Expected::Proven(known)), Identity::Proven) => {

@@ -240,7 +240,8 @@ pub(super) fn answer(sides: &Sides, input: &[u8]) {
 pub(super) fn outcomes(sides: &Sides, result: &[u8]) {
     let (Some(raw), Some(value)) = (raw(result), json(result)) else { return };
     let told = (sides.package.wire.outcomes)(&value);
-    let key = |id: &str| JournalKey { journal: told.journal.clone(), id: id.to_owned(), seq: 1 };
+    let journal = told.journal.clone().unwrap_or_default();
+    let key = |id: &str| JournalKey { journal: journal.clone(), id: id.to_owned(), seq: 1 };
     let asked: Vec<JournalKey> = told.calls.iter().map(|(id, _)| key(id)).collect();
     let read = |asked: &[JournalKey]| sides.dialect.read_outcomes(Reply::Result(raw.clone()), asked);
     match read(&asked) {
@@ -249,9 +250,8 @@ pub(super) fn outcomes(sides: &Sides, result: &[u8]) {
             assert_eq!(outcomes.len(), asked.len());
             for (outcome, (id, fate)) in outcomes.iter().zip(&told.calls) {
                 let read = match outcome {
-                    JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) | JournalOutcome::GivenUp => {
-                        Some(Fate::Ended)
-                    }
+                    JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) => Some(Fate::Ended),
+                    JournalOutcome::GivenUp => Some(Fate::GivenUp),
                     JournalOutcome::Running => Some(Fate::Running),
                     JournalOutcome::NotRun { .. } => Some(Fate::NotRun),
                     JournalOutcome::Interrupted => Some(Fate::Interrupted),
@@ -264,9 +264,12 @@ pub(super) fn outcomes(sides: &Sides, result: &[u8]) {
     }
     let more: Vec<JournalKey> = asked.iter().cloned().chain([key("one more")]).collect();
     assert!(read(&more).is_err(), "an answer to fewer");
-    let other = |key: &JournalKey| JournalKey { journal: format!("{}.", key.journal), ..key.clone() };
-    let others: Vec<JournalKey> = asked.iter().map(other).collect();
-    // Some packages name a job, and not what keeps it.
-    let is_named = !asked.is_empty() && !told.journal.is_empty();
-    assert!(!is_named || read(&others).is_err(), "an answer of another journal");
+    let is_refused = |change: &dyn Fn(&mut JournalKey)| {
+        let mut others = asked.clone();
+        others.iter_mut().for_each(change);
+        others.is_empty() || read(&others).is_err()
+    };
+    assert!(is_refused(&|key| key.id.push('.')), "an answer about other calls");
+    let of_another_journal = is_refused(&|key| key.journal.push('.'));
+    assert!(told.journal.is_none() || of_another_journal, "an answer of another journal");
 }

@@ -100,7 +100,7 @@ pub(crate) static PACKAGE: Package = Package {
         outcomes: |result| {
             let calls = result.get("outcomes").and_then(Value::as_array).into_iter().flatten();
             let of = |call: &Value| (observer::text(call.get("callId")), fate(call));
-            Outcomes { journal: observer::text(result.get("nonce")), calls: calls.map(of).collect() }
+            Outcomes { journal: Some(observer::text(result.get("nonce"))), calls: calls.map(of).collect() }
         },
         is_unrun: |message| message.pointer("/error/data/ran") == Some(&Value::Bool(false)),
         ..Wire::FRAMES

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::server::{self, Server};
+use super::versions::V0_8;
 use super::work::{self, said};
-use super::{Server, V0_8, catalogue, reply, routes};
+use super::{catalogue, reply};
 use crate::model::Editor;
 use crate::project::{Project, UNITY_VERSION};
 use crate::spec::ToolSpec;
@@ -75,7 +77,7 @@ pub(super) fn editor_status(server: &Server, editor: &Editor) -> Begun {
 
 /// Returns what `editor_status` answers while a dialog is open: it was taken before. Only the command has that.
 pub(super) fn snapshot(server: &Server, editor: &Editor, spec: &ToolSpec) -> Option<Value> {
-    let dialog = routes::dialog(server, editor).filter(|_| spec.name == "editor_status")?;
+    let dialog = server::dialog(server, editor).filter(|_| spec.name == "editor_status")?;
     let status = state(server, editor, Some(dialog));
     Some(if server.version < V0_8 { status.to_string().into() } else { status })
 }

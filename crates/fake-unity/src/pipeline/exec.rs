@@ -9,9 +9,10 @@ use tokio::sync::oneshot;
 
 use super::forms::{self, Form};
 use super::reply::{self, Failure, Reply};
-use super::routes::{self, WAIT};
+use super::server::{self, Domain, Server, WAIT, lock};
+use super::versions::{V0_5, V0_6};
 use super::wire::{EXEC_MAX_BYTES, Request};
-use super::{Domain, Server, V0_5, V0_6, catalogue, commands, lock};
+use super::{catalogue, commands};
 use crate::events::Event;
 use crate::model::Editor;
 use crate::spec::{Tool, ToolSpec};
@@ -56,8 +57,8 @@ pub(super) async fn answer(
 ) -> Result<Reply, Failure> {
     let call = read(server, editor, connection, request)?;
     let snapshot = commands::snapshot(server, editor, call.tool.spec);
-    if let Some(reason) = routes::is_busy(server, editor).filter(|_| !call.is_background && snapshot.is_none()) {
-        let dialogs: Vec<Value> = routes::dialog(server, editor).into_iter().collect();
+    if let Some(reason) = server::is_busy(server, editor).filter(|_| !call.is_background && snapshot.is_none()) {
+        let dialogs: Vec<Value> = server::dialog(server, editor).into_iter().collect();
         let failure = Failure::of(503, "Server Busy", "The editor takes no command now");
         let failure = failure.with("status", "busy".into()).with("busyReason", reason.into());
         return Err(failure.with("retryable", true.into()).with("dialogs", dialogs.into()));

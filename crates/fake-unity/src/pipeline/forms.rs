@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::catalogue;
 use super::reply::Failure;
-use super::{V0_6, catalogue};
+use super::versions::V0_6;
 use crate::package_version::PackageVersion;
 use crate::spec::{Kind, Param, Tool, ToolSpec};
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::reply::Failure;
-use super::{V0_6, reply};
+use super::reply::{self, Failure};
+use super::versions::V0_6;
 use crate::json::Object;
 use crate::model::Editor;
 use crate::package_version::PackageVersion;

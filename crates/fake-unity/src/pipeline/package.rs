@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{V0_5, V0_6};
 use crate::observer::{self, Answered, Asked, Fate, Outcomes, Wire};
-use crate::package::{Call, Facts, Package, Port, Shape, Task, usual};
+use crate::package::{Call, Facts, Identity, Package, Port, Shape, Task, usual};
 use crate::package_version::PackageVersion;
 
 /// The package's id.
@@ -83,8 +83,11 @@ pub(crate) static PACKAGE: Package = Package {
         names_dialogs: |version| version >= V0_6,
         tells_of_settling: |version| version >= V0_5,
         withdraws: true,
+        ends_withdrawn: false,
         tells_of_changes: false,
-        says_success_apart: true,
+        // A result has a flag of its own, which may say that what was run failed.
+        says_success_apart: false,
+        identity: Identity::InFile,
         console: Some("console"),
         other_names: &[
             ("console", &["get-logs", "read_console_logs"]),
@@ -107,18 +110,20 @@ pub(crate) static PACKAGE: Package = Package {
         },
         arguments: |message| message.get("parameters").cloned().unwrap_or_default(),
         answered,
-        listed: |result| observer::entries(result.get("commands")?),
+        listed,
         outcomes: |said| {
             let job = said.get("jobId").and_then(Value::as_str);
             let fate = match said.get("state").and_then(Value::as_str) {
                 Some("queued" | "running") => Some(Fate::Running),
-                Some("completed" | "failed") => Some(Fate::Ended),
+                Some("completed") => Some(Fate::Ended),
+                Some("failed") if gave_up(said) => Some(Fate::GivenUp),
+                Some("failed") => Some(Fate::Ended),
                 // Also of a job that ran to its end: only one that never started is known not to have run.
                 Some("canceled") if has(said, "startedAt") => Some(Fate::Ended),
                 Some("canceled") => Some(Fate::NotRun),
                 _ => None,
             };
-            Outcomes { journal: String::new(), calls: job.into_iter().map(|job| (job.to_owned(), fate)).collect() }
+            Outcomes { journal: None, calls: job.into_iter().map(|job| (job.to_owned(), fate)).collect() }
         },
         is_unrun: |message| {
             let error = message.get("error").and_then(Value::as_str);
@@ -132,6 +137,21 @@ pub(crate) static PACKAGE: Package = Package {
         _ => usual(task, text, version),
     },
 };
+
+/// Counts what a list shows of commands for an editor: each of them, and the rest if it is one page only.
+fn listed(result: &Value) -> Option<usize> {
+    let commands = result.get("commands")?;
+    let all = observer::entries(commands)?;
+    let for_players = |command: &&Value| command.get("runtimeOnly") == Some(&Value::Bool(true));
+    let players = commands.as_array().map(|commands| commands.iter().filter(for_players).count()).unwrap_or_default();
+    let total = result.get("total").and_then(Value::as_u64).and_then(|total| usize::try_from(total).ok());
+    Some(all - players + usize::from(total.is_some_and(|total| total > all)))
+}
+
+/// Whether a failed job only says that the server failed, which also is what it says when it has waited too long.
+fn gave_up(job: &Value) -> bool {
+    job.get("error").and_then(Value::as_str).is_some_and(|error| error.trim().starts_with("Internal Server Error"))
+}
 
 fn has(message: &Value, member: &str) -> bool {
     message.get(member).is_some_and(|value| !value.is_null())

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{V0_6, wire};
+use super::versions::V0_6;
+use super::wire;
 use crate::json::Object;
 use crate::model::Editor;
 use crate::package_version::PackageVersion;

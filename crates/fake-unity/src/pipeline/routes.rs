@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::reply::{Failure, Reply};
-use super::{Server, V0_5, V0_6, V0_7, V0_8, catalogue, commands, exec, jobs, lock, reply, wire, work};
+use super::server::{Server, WAIT, dialog, is_busy, lock};
+use super::versions::{V0_5, V0_6, V0_7, V0_8};
+use super::{catalogue, commands, exec, jobs, reply, wire, work};
 use crate::model::Editor;
 use wire::Request;
-
-/// How long a request waits for the main thread if it does not say.
-pub(super) const WAIT: Duration = Duration::from_secs(60);
 
 /// Answers a request.
 pub(super) async fn answer(server: &Arc<Server>, editor: &Arc<Editor>, connection: u64, request: Request) -> Reply {
@@ -151,38 +149,6 @@ fn status(server: &Server, editor: &Editor) -> Reply {
     }
     server.heartbeat(editor, false);
     Reply::indented(200, &said.to_string())
-}
-
-/// Returns why commands that need the main thread are refused before they are queued; `None`: they are not.
-pub(super) fn is_busy(server: &Server, editor: &Editor) -> Option<&'static str> {
-    if server.version >= V0_6 && editor.gate.borrow().modal {
-        return Some("blocked_by_dialog");
-    }
-    (server.version >= V0_5 && settles(server, editor)).then_some("settling")
-}
-
-/// Whether the first import of this process still runs.
-fn settles(server: &Server, editor: &Editor) -> bool {
-    let imports = editor.gate.borrow().imports();
-    let mut process = server.process();
-    process.settled |= process.begins && !imports;
-    process.begins |= imports;
-    imports && !process.settled
-}
-
-/// Returns the dialog that is open, from 0.6 on.
-pub(super) fn dialog(server: &Server, editor: &Editor) -> Option<Value> {
-    let is_open = server.version >= V0_6 && editor.gate.borrow().modal;
-    let mut process = server.process();
-    if !is_open {
-        process.dialog_since = None;
-        return None;
-    }
-    let since = process.dialog_since.get_or_insert_with(|| reply::now(editor)).clone();
-    Some(json!({
-        "id": "dialog-1", "source": "DisplayDialog", "title": "Fake Unity", "message": "A dialog is open.",
-        "level": "info", "buttons": ["OK", "Cancel"], "openedAt": since, "dismissedAt": null,
-    }))
 }
 
 /// Answers with the catalogue, or with the part of it that the query asks for.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::routes::WAIT;
+use super::server::WAIT;
 use super::{DESCRIPTOR, PACKAGE, exec};
 use crate::tests::*;
 

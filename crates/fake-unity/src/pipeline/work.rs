@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Server, V0_5, V0_7, reply};
+use super::reply;
+use super::server::Server;
+use super::versions::{V0_5, V0_7};
 use crate::json::Object;
 use crate::model::Editor;
 use crate::tools::{self, Arguments};

@@ -78,7 +78,7 @@ pub(crate) static PACKAGE: Package = Package {
             };
             let job = said.get("job").and_then(Value::as_str);
             let calls = job.into_iter().map(|job| (job.to_owned(), fate)).collect();
-            Outcomes { journal: observer::text(said.get("store")), calls }
+            Outcomes { journal: Some(observer::text(said.get("store"))), calls }
         },
         is_unrun: |message| message.get("ran") == Some(&Value::Bool(false)),
     },

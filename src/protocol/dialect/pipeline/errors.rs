@@ -11,6 +11,8 @@ use super::super::{EditorError, Refusal, Refused, RefusedCall, Reply};
 pub(super) const UNAUTHORIZED: i64 = 401;
 /// The code of a response that is not JSON: its status says nothing certain about the package.
 pub(super) const NOT_JSON: i64 = -1;
+/// The code of a failure after which the command may still wait, run, or have run.
+pub(super) const GAVE_UP: i64 = -2;
 /// The status that a failed job would have had.
 pub(super) const FAILED_JOB: u16 = 400;
 /// The server's words for a command that threw.
@@ -54,7 +56,8 @@ pub(super) fn read(status: u16, json: &RawValue) -> EditorError {
     if parts.is_empty() {
         parts.push(format!("the editor answered with status {status} and no text"));
     }
-    EditorError { code: status.into(), message: parts.join(": "), refusal }
+    let is_open = refusal.is_none() && (error.starts_with(SERVER_FAILED) || status >= 500);
+    EditorError { code: if is_open { GAVE_UP } else { status.into() }, message: parts.join(": "), refusal }
 }
 
 /// Problems of arguments in one text.
@@ -65,7 +68,11 @@ pub(super) fn bare(status: u16) -> EditorError {
     let refusal = matches!(status, 401 | 403 | 404 | 405 | 413)
         .then(|| refusal(status, "").map(|how| Refused { how, of: RefusedCall::Any }))
         .flatten();
-    let code = if i64::from(status) == UNAUTHORIZED { UNAUTHORIZED } else { NOT_JSON };
+    let code = match refusal {
+        _ if i64::from(status) == UNAUTHORIZED => UNAUTHORIZED,
+        Some(_) => NOT_JSON,
+        None => GAVE_UP,
+    };
     EditorError { code, message: format!("the editor answered with status {status} and no JSON"), refusal }
 }
 
@@ -84,8 +91,7 @@ fn refusal(status: u16, error: &str) -> Option<Refusal> {
 
 /// Whether the server gave the call up, which runs all the same when the main thread is free, or may have run.
 pub(super) fn gives_up(reply: &Reply) -> bool {
-    matches!(reply, Reply::Error(error)
-        if error.refusal.is_none() && (error.message.starts_with(SERVER_FAILED) || error.code >= 500))
+    matches!(reply, Reply::Error(error) if error.code == GAVE_UP)
 }
 
 /// Names open dialogs, with their buttons.

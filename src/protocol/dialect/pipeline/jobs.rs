@@ -53,7 +53,7 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
         Reply::Result(said) => said,
     };
     let Some(job) = job(&said) else { return Err(BadOutcomes::Malformed("it is not about a job".to_owned())) };
-    if job.job_id.as_ref().is_some_and(|id| *id != asked.id) {
+    if job.job_id.as_ref() != Some(&asked.id) {
         return Err(BadOutcomes::OtherCalls);
     }
     let has_begun = job.started_at.is_some();

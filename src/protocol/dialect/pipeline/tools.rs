@@ -28,9 +28,6 @@ const DESTROYERS_BEGIN: [&str; 3] = ["delete_", "remove_", "clear_"];
 struct Command {
     name: String,
     description: Option<String>,
-    /// Whether the command is for players only.
-    #[serde(default)]
-    runtime_only: bool,
     #[serde(default)]
     parameters: Vec<Parameter>,
     schema: Option<Map<String, Value>>,
@@ -67,10 +64,10 @@ pub(super) fn read(reply: &Reply, step: usize) -> ListStep {
     let Some(mut listing) = listing::collect(commands, tool) else {
         return ListStep::Failed("the editor's list of commands cannot be read".to_owned());
     };
-    listing.dropped.retain(|(_, why)| why != FOR_PLAYERS);
     let total: Option<usize> = total.and_then(|total| serde_json::from_slice(total).ok());
     let left = total.unwrap_or_default().saturating_sub(listing.tools.len() + listing.dropped.len());
-    if total.is_some() && left > 0 && step > 0 {
+    listing.dropped.retain(|(_, why)| why != FOR_PLAYERS);
+    if left > 0 {
         listing.dropped.push((format!("{left} more"), "the editor listed one page of its commands only".to_owned()));
     }
     ListStep::Tools(listing)
@@ -90,14 +87,15 @@ pub(super) fn stated() -> Option<ToolListing> {
 const FOR_PLAYERS: &str = "it is for players";
 
 fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
-    let named = || wreck::parts(entry.get().as_bytes(), ["name"]).values[0].and_then(wreck::text);
+    let [name, for_players] = wreck::parts(entry.get().as_bytes(), ["name", "runtimeOnly"]).values;
+    let named = || name.and_then(wreck::text);
+    if for_players == Some(b"true".as_slice()) {
+        return Err((named(), FOR_PLAYERS.to_owned()));
+    }
     let command: Command = serde_json::from_str(entry.get()).map_err(|error| (named(), error.to_string()))?;
-    let Command { name, description, runtime_only, parameters, schema, tags } = command;
+    let Command { name, description, parameters, schema, tags } = command;
     if name.is_empty() {
         return Err((None, "it has no name".to_owned()));
-    }
-    if runtime_only {
-        return Err((Some(name), FOR_PLAYERS.to_owned()));
     }
     let input_schema = InputSchema::from(&schema.filter(is_of_object).unwrap_or_else(|| schema_of(parameters)));
     let reads = only_reads(&name);

@@ -1,3 +1,4 @@
+mod followed;
 mod grace;
 mod hindered;
 mod index;

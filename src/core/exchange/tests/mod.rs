@@ -1,3 +1,5 @@
+mod main_thread;
+
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -5,8 +7,9 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
-use crate::limits::{HEARTBEAT_MAX, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER, SILENCE_MAX, STALL_AFTER};
-use crate::protocol::dialect::{AnswerBody, EditorState, Heartbeat, JobProgress};
+use crate::fsm::cause::{Availability, Loss};
+use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
+use crate::protocol::dialect::{AnswerBody, Standing};
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
 
@@ -522,53 +525,90 @@ fn a_message_that_names_nothing_answers_no_call() {
     assert_eq!(desk.exchange.unreadable(), MayAnswer::ACall, "without a journal nobody knows");
 }
 
-#[test]
-fn the_main_thread_is_asked_while_there_is_no_call_and_no_call_is_sent_behind_the_question() {
-    let mut desk = Desk::new(0);
-    let beside = |desk: &mut Desk| desk.exchange.asks_beside(&mut desk.ledger, desk.now);
-    let inferred = |desk: &mut Desk| desk.exchange.main_thread(&desk.ledger, desk.now);
-    assert_eq!((inferred(&mut desk), beside(&mut desk)), (None, Beside::MainThread));
-    desk.now += MAIN_THREAD_ASKED_EVERY;
-    assert_eq!(beside(&mut desk), Beside::Nothing, "never two");
-    assert_eq!(inferred(&mut desk).map(|told| told.frame_age), Some(MAIN_THREAD_ASKED_EVERY));
-    let Desk { ledger, .. } = Desk::new(1);
-    desk.ledger = ledger;
-    desk.exchange.look_for_calls();
-    assert!(desk.waits());
-    let told = Heartbeat { importing: true, ..Heartbeat::inferred(EditorState::Ready, Duration::ZERO) };
-    desk.exchange.main_thread_answered(Some(told), &mut desk.ledger, desk.now);
-    assert_eq!((inferred(&mut desk), beside(&mut desk)), (Some(told), Beside::Nothing), "a call waits");
-    desk.send(5, After::default());
-    desk.exchange.order(Errand::Heartbeat);
-    assert_eq!((beside(&mut desk), errands(&mut desk.exchange).len()), (Beside::Heartbeat, 0));
-    desk.exchange.asks_heartbeat(6);
-    assert_eq!(beside(&mut desk), Beside::Nothing);
-    desk.now += NO_PROGRESS_AFTER - Duration::from_millis(1);
-    assert_eq!(inferred(&mut desk), None, "what was said before the call is too old");
-    desk.now += Duration::from_millis(1);
-    assert!(inferred(&mut desk).is_some_and(|told| told.is_guessed() && told.frame_age == NO_PROGRESS_AFTER));
-    let _ = desk.answered(5, None);
-    assert_eq!((inferred(&mut desk), beside(&mut desk)), (None, Beside::MainThread));
-    let mut old = Desk::new(0);
-    old.exchange.met = Some(Met::default());
-    assert_eq!(beside(&mut old), Beside::Nothing, "one request is answered at a time");
+// ---- an editor that takes no calls for now, and calls that only begin some work ----
+
+fn blocked() -> Standing {
+    Standing::Blocked("a dialog is open".into())
 }
 
 #[test]
-fn a_job_that_makes_progress_is_not_called_still() {
+fn a_call_that_a_busy_editor_refused_waits_until_the_editor_says_that_it_takes_calls() {
     let mut desk = Desk::new(1);
+    desk.exchange.greeted(Met::default(), 1, true, desk.now);
     let call = desk.send(5, After::default());
-    let ReplyTo::Call(call_, after) = desk.exchange.reply(5, None) else { panic!("a call is open") };
-    let _ = desk.exchange.submitted((call_, after), key(1), &mut desk.ledger, desk.now);
-    let at = |done: f64| JobProgress { done, total: Some(10.0), message: None };
-    for step in 0..4 {
-        desk.now += NO_PROGRESS_AFTER / 2;
-        assert!(desk.exchange.job_progressed(call, &at(f64::from(step)), desk.now));
-        assert!(!desk.exchange.job_progressed(call, &at(f64::from(step)), desk.now), "nothing is new");
-        assert_eq!(desk.exchange.main_thread(&desk.ledger, desk.now), None);
+    let answered = desk.answered(5, Some(Refusal::Busy));
+    assert!(answered.known && !answered.hang_up, "the connection goes on");
+    assert!(verdicts(&answered.settled.settlements).is_empty() && desk.ledger.has_held(), "it did not run");
+    assert!(desk.waits(), "nothing says that the editor takes calls now");
+    desk.exchange.stands(&blocked(), &mut desk.ledger);
+    assert!(desk.waits());
+    desk.exchange.stands(&Standing::TakesCalls, &mut desk.ledger);
+    assert_eq!(desk.send(6, After::default()), call);
+    assert_eq!(verdicts(&desk.answered(6, None).settled.settlements), [Verdict::Ok]);
+}
+
+/// Nothing would end the wait of an editor that has no heartbeat. The number of sendings is what ends this.
+#[test]
+fn a_busy_editor_without_a_heartbeat_is_asked_again_a_few_times() {
+    let mut desk = Desk::new(1);
+    let mut told = Vec::new();
+    let mut number = 5;
+    while let Next::Call(held) = desk.next() {
+        let terms = (journaled(0), After::default());
+        assert!(desk.exchange.claim(number, held.id, terms, &mut desk.ledger, desk.now).is_ok());
+        told.extend(verdicts(&desk.answered(number, Some(Refusal::Busy)).settled.settlements));
+        number += 1;
+        assert!(number < 100, "it has no end");
     }
-    desk.now += NO_PROGRESS_AFTER;
-    assert!(!desk.exchange.job_progressed(call, &at(3.0), desk.now));
-    assert!(desk.exchange.main_thread(&desk.ledger, desk.now).is_some_and(|told| told.is_guessed()));
-    assert!(!desk.exchange.job_progressed(id(9), &at(1.0), desk.now), "no job of this connection");
+    assert_eq!(told, [Verdict::NotExecuted(Cause::Blocked)]);
+}
+
+#[test]
+fn nothing_is_sent_to_an_editor_that_says_it_takes_no_calls() {
+    let mut desk = Desk::new(1);
+    desk.ledger.set_availability(Availability::Open, desk.now);
+    desk.exchange.stands(&blocked(), &mut desk.ledger);
+    assert!(desk.waits());
+    let waits: Vec<_> = desk.ledger.open_records().map(|record| record.waits_for).collect();
+    assert_eq!(waits, [Some(Cause::Blocked)]);
+    desk.exchange.stands(&Standing::TakesCalls, &mut desk.ledger);
+    assert_eq!(desk.reserve(), id(0));
+}
+
+/// The call may still wait or run in the editor, so it is over for us and never sent again.
+#[test]
+fn a_call_that_the_editors_server_gave_up_ends_as_unknown_and_frees_its_place() {
+    let mut desk = Desk::new(2);
+    desk.send(5, After::default());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    assert!(verdicts(&settled.settlements).is_empty(), "the journal may know: {settled:?}");
+    assert_eq!(desk.send(6, After::default()), id(1), "its place is free");
+
+    let mut desk = Desk::new(1);
+    let reserved = desk.reserve();
+    let terms = Terms { recovery: Recovery::None, ..journaled(0) };
+    assert!(desk.exchange.claim(5, reserved, (terms, After::default()), &mut desk.ledger, desk.now).is_ok());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    assert_eq!(verdicts(&settled.settlements), [Verdict::OutcomeUnknown(Loss::GivenUp)]);
+    assert!(desk.waits() && !desk.ledger.has_held());
+}
+
+/// The reload in which such work ends would cut a call that runs meanwhile.
+#[test]
+fn calls_wait_until_the_work_that_a_call_began_has_ended() {
+    let mut desk = Desk::new(2);
+    let first = desk.reserve();
+    let recovery = Recovery::StatusFile { path: "Temp/status", running: None, before: 0 };
+    let terms = Terms { recovery, ..journaled(0) };
+    let after = After { follows: true, ..After::default() };
+    assert!(desk.exchange.claim(5, first, (terms, after), &mut desk.ledger, desk.now).is_ok());
+    let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
+    let settled = desk.exchange.left_open(call, Loss::Reload, &mut desk.ledger, desk.now);
+    assert!(verdicts(&settled.settlements).is_empty() && desk.waits());
+    let told = desk.ledger.learn(call, said(), desk.now);
+    assert_eq!(verdicts(&told), [Verdict::Ok]);
+    desk.exchange.look_for_calls();
+    assert_eq!(desk.send(6, After::default()), id(1));
 }
