@@ -8,40 +8,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Errand, Exchange, ReplyTo};
+use super::Exchange;
+use super::types::{Beside, Errand, MainThread, ReplyTo};
 use crate::core::calls::Ledger;
 use crate::limits::{MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 use crate::protocol::ids::CallId;
-
-/// What the main thread was asked and has answered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct MainThread {
-    /// Since when the question is open.
-    asked: Option<Instant>,
-    /// When the last question ended.
-    over: Option<Instant>,
-    /// What it answered last; `None` if that is too old, or told nothing.
-    told: Option<Heartbeat>,
-}
-
-impl MainThread {
-    /// Whether the question is open.
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked.is_some()
-    }
-}
-
-/// What may be asked on a connection of its own, beside the requests that are sent one after another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
-    /// Nothing now.
-    Nothing,
-    /// The question for the heartbeat, which would wait for the answer to a call otherwise.
-    Heartbeat,
-    /// The question to the main thread.
-    MainThread,
-}
 
 impl Exchange {
     /// Decides what is asked beside the other requests, and records it. Only an editor that runs calls as jobs takes requests at the

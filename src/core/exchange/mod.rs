@@ -25,10 +25,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use self::jobs::{JobState, JobStep, Jobs};
-pub use self::main_thread::Beside;
-use self::main_thread::MainThread;
 use self::quiet::Quiet;
-pub use self::types::{After, Answered, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable};
+use self::types::MainThread;
+pub use self::types::{
+    After, Answered, Beside, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable,
+};
 use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;

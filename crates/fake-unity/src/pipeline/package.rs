@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{V0_5, V0_6};
+use super::versions::{V0_5, V0_6};
 use crate::observer::{self, Answered, Asked, Fate, Outcomes, Wire};
 use crate::package::{Call, Facts, Identity, Package, Port, Shape, Task, usual};
 use crate::package_version::PackageVersion;
