@@ -282,7 +282,7 @@ impl GatewayTools {
                         }
                     }
                     // The heartbeat shows that the editor's main thread moves: other calls may run next to this one.
-                    Some(Still::Call(..)) if state.heartbeat.is_some() => return,
+                    Some(Still::Call(..)) if shows_frames(state) => return,
                     Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
                     None => return,
                 }
@@ -296,7 +296,7 @@ impl GatewayTools {
         let waited = user_text::seconds(began.elapsed());
         let text = summary(&state, survey.as_deref(), held, still.as_ref());
         let ready = match (state.availability, &still) {
-            (Availability::Open, Some(Still::Call(..))) => state.heartbeat.is_some(),
+            (Availability::Open, Some(Still::Call(..))) => shows_frames(&state),
             (Availability::Open, still) => still.is_none(),
             _ => false,
         };
@@ -318,6 +318,11 @@ impl GatewayTools {
             ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
+}
+
+/// Whether a heartbeat tells that the editor's main thread moves, also while it has a call.
+fn shows_frames(link: &LinkPicture) -> bool {
+    link.heartbeat.is_some_and(|(heartbeat, _)| !heartbeat.inferred)
 }
 
 fn of_queue(told: &LinkStatus) -> view::Queue {
@@ -376,16 +381,16 @@ fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>)
 }
 
 fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> view::Pulse {
-    let Heartbeat { state, frame_age, focused, importing, compile_errors, queued, running } = heartbeat;
+    let Heartbeat { state, frame_age, focused, importing, compile_errors, queued, running, inferred } = heartbeat;
     view::Pulse {
         says: user_text::heartbeat(heartbeat, ago),
         state: <&str>::from(state).to_owned(),
         frame_age_ms: millis(frame_age),
-        focused,
+        focused: (!inferred).then_some(focused),
         importing,
-        compile_errors,
-        queued,
-        running,
+        compile_errors: (!inferred).then_some(compile_errors),
+        queued: (!inferred).then_some(queued),
+        running: (!inferred).then_some(running),
         asked_ms_ago: millis(ago),
     }
 }
@@ -470,7 +475,10 @@ fn summary(link: &LinkPicture, survey: Option<&Survey>, held: usize, still: Opti
         }
         // `MainThread` is handled below: the text of the heartbeat says more exactly what keeps the main thread busy.
         (Availability::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
-            format!("{editor} is connected, but {still}.{queued}")
+            let guessed = link.heartbeat.filter(|(heartbeat, _)| heartbeat.is_guessed());
+            let guessed = guessed.and_then(|(heartbeat, at)| user_text::hindered(heartbeat, at.elapsed()));
+            let guessed = guessed.map(|says| format!("; {says}")).unwrap_or_default();
+            format!("{editor} is connected, but {still}{guessed}.{queued}")
         }
         (Availability::Open, Some(Still::MainThread(_)) | None) => {
             match link.heartbeat.map(|(heartbeat, at)| user_text::heartbeat(heartbeat, at.elapsed())) {

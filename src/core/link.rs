@@ -140,8 +140,8 @@ pub enum Fact<T> {
     },
     /// The greeted connection ended.
     Lost(Loss),
-    /// The editor answered the question for its heartbeat.
-    Felt(Heartbeat),
+    /// What the editor says of its condition, or what can be inferred of it; `None` if nothing is known any more.
+    Felt(Option<Heartbeat>),
     Reported(EditorState),
     /// What the editor says that keeps it from taking calls, if anything does.
     Obstructed(Option<String>),
@@ -199,7 +199,7 @@ impl<T> Picture<T> {
                 return greeted;
             }
             Fact::Felt(heartbeat) => {
-                self.heartbeat = Some((heartbeat, now));
+                self.heartbeat = heartbeat.map(|heartbeat| (heartbeat, now));
                 // Only the status reads the heartbeat, at its own time.
                 return false;
             }
@@ -318,13 +318,14 @@ mod tests {
             state: EditorState::Ready,
             frame_age: Duration::ZERO,
             focused: true,
+            inferred: false,
             importing: false,
             compile_errors: false,
             queued: 0,
             running: 0,
         };
         assert!(!picture.note(Fact::Reported(EditorState::Ready), now), "no heartbeat was felt");
-        assert!(!picture.note(Fact::Felt(heartbeat), now));
+        assert!(!picture.note(Fact::Felt(Some(heartbeat)), now));
         assert!(!picture.note(Fact::Reported(EditorState::Ready), now), "nothing is new");
         assert!(picture.note(Fact::Reported(EditorState::Compiling), now));
     }

@@ -167,6 +167,14 @@ pub const JOB_ASKED_MAX: Duration = Duration::from_millis(500);
 /// If an editor drew its last frame longer ago than this, its main thread is reported as still. An editor out of focus draws a
 /// frame every one to three seconds, and some work takes as long.
 pub const FRAME_OLD: Duration = Duration::from_secs(5);
+/// How often the main thread of an editor that tells nothing of it is asked a question while the editor has no call. Each costs the
+/// thread one turn, and a call that comes meanwhile waits for it.
+pub const MAIN_THREAD_ASKED_EVERY: Duration = Duration::from_secs(5);
+/// When such a main thread is asked again after the editor's own server has given up to wait for it, or the question was lost.
+pub const MAIN_THREAD_ASKED_AGAIN: Duration = Duration::from_millis(500);
+/// If an editor with such a main thread says nothing of the progress of a call for this long, the thread is called busy or still,
+/// "most likely". Most calls take less, and longer work shows a progress bar that moves every few seconds.
+pub const NO_PROGRESS_AFTER: Duration = Duration::from_secs(15);
 /// A call without an answer for this long is named in the headline of the status. So is a main thread without a frame for this
 /// long while it has a call: the headline must not say "ready" while nothing moves.
 pub const STILL_AFTER: Duration = Duration::from_secs(2);

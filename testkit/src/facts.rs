@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use holdfast::protocol::dialect::elsewhere::names_elsewhere;
 use holdfast::protocol::dialect::{
     BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
-    Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Roles,
-    Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
+    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
+    Reply, Roles, Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
 };
 use holdfast::protocol::framing::Framer;
 use holdfast::protocol::framing::http::{Request, Response};
@@ -42,6 +42,8 @@ pub enum Fact {
     ReloadFollows,
     /// Whether the editor answers while its main thread is busy.
     Heartbeat,
+    /// Whether the main thread is asked, because nothing else tells of it.
+    MainThread,
     /// Whether the editor connects to a listener of ours.
     Push,
     /// Whether a call can be withdrawn.
@@ -62,7 +64,7 @@ pub enum Fact {
 
 impl Fact {
     /// All kinds.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::PortFile,
         Self::DefaultPorts,
         Self::Shape,
@@ -74,6 +76,7 @@ impl Fact {
         Self::CompileFile,
         Self::ReloadFollows,
         Self::Heartbeat,
+        Self::MainThread,
         Self::Push,
         Self::Withdraws,
         Self::Console,
@@ -149,6 +152,8 @@ pub fn differences(
     let unannounced = played.clone().any(|version| !(facts.announces)(version));
     beside(Fact::ReloadFollows, compile.reload_follows.to_string(), unannounced.to_string());
     beside(Fact::Heartbeat, properties.heartbeat.to_string(), facts.heartbeat.to_string());
+    let is_asked = dialect.main_thread_question().is_some();
+    beside(Fact::MainThread, is_asked.to_string(), (facts.main_thread_is_asked)(version).to_string());
     beside(Fact::Push, properties.push.to_string(), facts.push.to_string());
     let key = JournalKey { journal: "journal".to_owned(), id: CallId::from_random([7; 16]).to_string(), seq: 1 };
     let id = WireId { number: 1, call: None };
@@ -421,6 +426,17 @@ impl Dialect for Wrong {
     }
     fn read_standing(&self, reply: &Reply) -> Option<Standing> {
         self.inner.read_standing(reply)
+    }
+    fn main_thread_question(&self) -> Option<Request> {
+        let question = self.inner.main_thread_question();
+        let other = || Request { method: "GET", path: "/".into(), headers: &[], body: "".into() };
+        if self.fact == Fact::MainThread { question.is_none().then(other) } else { question }
+    }
+    fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
+        self.inner.read_main_thread(reply)
+    }
+    fn read_job_progress(&self, reply: &Reply) -> Option<JobProgress> {
+        self.inner.read_job_progress(reply)
     }
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
         self.inner.decode_push(line, token)

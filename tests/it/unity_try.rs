@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use holdfast::protocol::dialect;
+
 /// A home with a stand-in for Unity, where Unity Hub would install this version.
 struct Home(tempfile::TempDir);
 
@@ -109,4 +111,58 @@ fn nothing_is_started_without_consent_and_no_editor_is_told() {
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!(run.status.code(), Some(2), "{told}");
     assert!(told.contains("2022.3") && told.contains("6000.0.23f1"), "{told}");
+}
+
+/// What a stand-in does that becomes the simulated editor with this package. It gets as lines what the trial's own script does in a real
+/// editor.
+fn simulated(package: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_holdfast");
+    format!(
+        r#"mkdir -p "$project/Temp"
+lines="$HOME/lines.$$"
+mkfifo "$lines"
+editor=$$
+(
+    exec 3>"$lines"
+    taken() {{ rm "$project/Temp/holdfast-try-$1" 2>/dev/null; }}
+    while kill -0 "$editor" 2>/dev/null; do
+        if taken freeze; then echo 'import 20000' >&3; fi
+        if taken quit; then echo 'quit' >&3; fi
+        sleep 0.1
+    done
+) >/dev/null 2>&1 &
+exec '{program}' fake-unity --dialect {package} --project "$project" <"$lines" >>"$log" 2>&1"#
+    )
+}
+
+#[test]
+fn a_package_of_another_maker_goes_through_the_steps_that_it_has() {
+    for package in dialect::ALL.iter().filter(|package| package.registry().is_some()) {
+        let home = Home::with("6000.0.23f1", &simulated(package.name()));
+        let run = home.run(&["--yes", "--out", "report.zip", "--reloads", "2", "--package", package.name()]);
+        let told = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(0), "{told}");
+        for line in [
+            "ok      the first answer came",
+            "ok      the tools are listed",
+            "ok      an argument that a tool does not have is refused",
+            "ok      a changed script is compiled, and the answer comes after the reload",
+            "ok      a compile error is told, with its file",
+            "ok      a call during the freeze has its answer",
+            "ok      a call during the kill has one honest answer",
+            "ok      2 of 2 reloads had their true answers",
+            "ok      each request had one answer",
+            "ok      all of it",
+        ] {
+            assert!(told.contains(line), "{line:?} is missing in\n{told}");
+        }
+        assert!(told.contains(package.title()) && !told.contains("FAILED"), "{told}");
+        assert_eq!(fs::read_dir(home.path("tmp")).unwrap().count(), 0, "{told}");
+        let about = unzipped(&home.path("report.zip"));
+        assert!(about.contains(package.registry().unwrap().0), "{about}");
+    }
+    let home = Home::with("6000.0.23f1", "touch \"$HOME/started\"");
+    let run = home.run(&["--yes", "--package-version", "1.0.0"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(!home.path("started").exists());
 }

@@ -162,6 +162,11 @@ impl FakeUnity {
         self.editor.hold(|gate| gate.focused = on);
     }
 
+    /// Blocks the main thread for this long, by no call and no import.
+    pub fn busy(&self, time: Duration) {
+        tools::block(&self.editor, time, false);
+    }
+
     /// Simulates an import of assets: the main thread is blocked for this long.
     pub fn import(&self, time: Duration) {
         tools::block(&self.editor, time, true);

@@ -60,6 +60,13 @@ impl Gate {
     pub(crate) fn imports(&self) -> bool {
         self.importing && self.is_busy()
     }
+
+    /// Returns how many tenths of the assets are imported; `None` if none are being imported.
+    pub(crate) fn tenths_imported(&self) -> Option<u8> {
+        let until = self.busy_until.filter(|_| self.imports())?;
+        let all = until.saturating_duration_since(self.held_since).as_millis().max(1);
+        u8::try_from(self.held_since.elapsed().as_millis() * 10 / all).ok()
+    }
 }
 
 /// A message to one connection that is not a reply to a request.

@@ -73,6 +73,12 @@ pub struct Facts {
     pub compile_tells: bool,
     /// Whether the editor answers a question about itself while its main thread is busy.
     pub heartbeat: bool,
+    /// Whether the main thread of this version is asked a question while there is no call, because nothing else tells of it.
+    pub main_thread_is_asked: fn(PackageVersion) -> bool,
+    /// Whether this version says which dialog is open.
+    pub names_dialogs: fn(PackageVersion) -> bool,
+    /// Whether this version says that the editor has not settled since its start.
+    pub tells_of_settling: fn(PackageVersion) -> bool,
     /// Whether some version connects to a listener of ours.
     pub push: bool,
     /// Whether answers have the results of calls. If not, they have the id of the call, and may come before it has run.
@@ -132,6 +138,9 @@ impl Facts {
         compile_reloads: true,
         compile_tells: true,
         heartbeat: false,
+        main_thread_is_asked: |_| false,
+        names_dialogs: |_| false,
+        tells_of_settling: |_| false,
         push: false,
         results: true,
         withdraws: false,

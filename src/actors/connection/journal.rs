@@ -6,7 +6,9 @@ use crate::core::exchange::{After, Errand, JobState, JobStep, Learned, Question}
 use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
-use crate::protocol::dialect::{BadOutcomes, Encoded, JournalKey, JournalOutcome, Order, Refusal, Reply, Standing};
+use crate::protocol::dialect::{
+    BadOutcomes, CallProgress, Encoded, JobProgress, JournalKey, JournalOutcome, Order, Refusal, Reply, Standing,
+};
 use crate::protocol::ids::CallId;
 
 impl ConnectionTask {
@@ -52,6 +54,7 @@ impl ConnectionTask {
     pub(super) fn outcomes(&self, question: Question, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
         let keys: Vec<JournalKey> = question.sought.iter().map(|(_, key)| key.clone()).collect();
+        let progress = self.guarded("progress", || dialect.read_job_progress(&reply)).flatten();
         let read = self.guarded("outcomes", || dialect.read_outcomes(reply, &keys));
         let read = read.unwrap_or_else(|| Err(BadOutcomes::Malformed("holdfast failed to read it".to_owned())));
         if let Err(why) = &read {
@@ -63,6 +66,9 @@ impl ConnectionTask {
             // The question is asked again later, until the ledger ends the search.
             Err(_) => Vec::new(),
         };
+        if let (Some(progress), [(call, _)]) = (progress, &*question.sought) {
+            self.progressed(*call, progress);
+        }
         let is_read = !outcomes.iter().any(|told| matches!(told, JournalOutcome::Unreadable));
         let alone = question.sought.len() == 1;
         self.exchange().outcomes_told(&question, is_read);
@@ -136,10 +142,21 @@ impl ConnectionTask {
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
         if let Some(heartbeat) = read.flatten() {
             self.with.env.events.heartbeat_felt(heartbeat.frame_age);
-            self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, heartbeat, now));
+            self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, Some(heartbeat), now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
-            self.with.contact.view.tell(Fact::Felt(heartbeat));
+            self.with.contact.view.tell(Fact::Felt(Some(heartbeat)));
+        } else {
+            self.infer_main_thread();
+        }
+    }
+
+    fn progressed(&self, call: CallId, progress: JobProgress) {
+        let is_new = self.decide(|exchange, _, now| exchange.job_progressed(call, &progress, now));
+        if is_new {
+            let JobProgress { done, total, message } = progress;
+            let progress = CallProgress { call, done, total, message };
+            self.with.calls.decide(|ledger, now| ledger.progressed(progress, now));
         }
     }
 

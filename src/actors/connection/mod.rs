@@ -6,6 +6,7 @@
 //!
 //! This code only carries bytes and waits. The [`Exchange`] decides what may be written and what a reply means for the calls.
 
+mod beside;
 mod call;
 mod carrier;
 mod foreign_peer;
@@ -216,6 +217,7 @@ impl ConnectionTask {
             biased;
             drop = self.converse(stream) => drop,
             never = self.watch() => match never {},
+            never = self.ask_beside() => match never {},
             never = self.name_the_silent() => match never {},
         };
         self.tell(Event::Disconnected(drop));

@@ -32,11 +32,11 @@ use crate::survey;
 /// Bytes read from a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
 /// The status of a request without the right token.
-const UNAUTHORIZED: u16 = 401;
+pub(super) const UNAUTHORIZED: u16 = 401;
 
 impl ConnectionTask {
     /// Connects for one more request.
-    async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
+    pub(super) async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
         self.carrier().connect(CONNECT_TIMEOUT).await.map_err(|(failure, detail)| match failure {
             ConnectFailure::TimedOut => self.unsent("the connect did not end in time"),
             _ => self.unsent(&detail),
@@ -44,7 +44,7 @@ impl ConnectionTask {
     }
 
     /// Reads the editor's token again.
-    async fn token_now(&self) -> Option<Secret> {
+    pub(super) async fn token_now(&self) -> Option<Secret> {
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
         let now = self.with.read_project(move || survey::target_now(&*host, target)).await?;
         now.ok()?.endpoint.token().cloned()
@@ -52,7 +52,7 @@ impl ConnectionTask {
 
     /// Runs a step that comes before the first byte of a call. If it takes longer than [`SILENCE_NAMED_AFTER`], `cause` is shown
     /// as what the calls wait for.
-    async fn before_calls<T>(&self, cause: Cause, step: impl Future<Output = T>) -> T {
+    pub(super) async fn before_calls<T>(&self, cause: Cause, step: impl Future<Output = T>) -> T {
         let mut step = std::pin::pin!(step);
         if let Ok(done) = timeout(SILENCE_NAMED_AFTER, &mut step).await {
             return done;
@@ -62,7 +62,7 @@ impl ConnectionTask {
     }
 
     /// Sends a request and reads its response. `call`: the claimed call that the request carries, if any.
-    async fn exchange_over(
+    pub(super) async fn exchange_over(
         &self,
         mut stream: BoxStream,
         request: &[u8],

@@ -285,7 +285,8 @@ fn cause_now(link: &Port) -> Option<Cause> {
 fn compile_errors(link: &Port) -> Value {
     let compile: Vec<String> = tool_of(link, Role::Compile).into_iter().map(|entry| entry.name).collect();
     // Our own package says in its heartbeat whether the scripts compile.
-    let editor_says = link.status().picture.heartbeat.map(|(heartbeat, at)| {
+    let told = link.status().picture.heartbeat.filter(|(heartbeat, _)| !heartbeat.inferred);
+    let editor_says = told.map(|(heartbeat, at)| {
         let ago = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         json!({"compile_errors": heartbeat.compile_errors, "ago_ms": ago})
     });

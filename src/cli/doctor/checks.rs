@@ -8,6 +8,7 @@ use clap::{Args as _, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
+use super::editor_log;
 use super::finding::{Finding, Level};
 use super::listed::{Listed, ToolList, rules};
 use super::state::{has_folder, state, unguarded};
@@ -293,6 +294,7 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding
     match greeting {
         Some((_, finding)) => findings.push(finding),
         None if several || follows => {}
+        None if look.editor == Some(Liveness::Alive) => findings.push(unheard(look)),
         None => findings.push(Finding::problem(
             "connection",
             "no running Unity Editor was found for this project",
@@ -309,6 +311,28 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding
         )),
     }
     (findings, tools)
+}
+
+/// Returns the finding about an editor that lives while nothing listens.
+fn unheard(look: &Look) -> Finding {
+    let error = look.survey.project.as_deref().and_then(editor_log::compile_error);
+    let finding = match error {
+        Some(error) => Finding::problem(
+            "connection",
+            format!(
+                "the editor runs, but nothing listens. Its log says that the scripts do not compile ({error}), so it is in Safe Mode, \
+                 where no package runs"
+            ),
+            "correct the error, or leave Safe Mode in Unity's window",
+        ),
+        None => Finding::problem(
+            "connection",
+            "the editor runs, but nothing listens",
+            "look at the Unity window: is it in Safe Mode (then correct the compile errors), does it import, or was the package's server \
+             stopped there?",
+        ),
+    };
+    finding.likely()
 }
 
 /// Returns the finding about one port. A wrong port is a problem only if `connected` is false.

@@ -82,7 +82,8 @@ Examples:
   holdfast unity try                     in the newest installed editor
   holdfast unity try --list              which editors are found
   holdfast unity try --editor 2022.3 --reloads 20
-  holdfast unity try --no-window --yes   on a machine of CI")]
+  holdfast unity try --no-window --yes   on a machine of CI
+  holdfast unity try --package NAME      another package, from Unity's registry")]
     Try(trial::TryArgs),
 }
 

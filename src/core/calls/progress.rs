@@ -68,6 +68,11 @@ impl Progress {
         let base = self.tool.as_ref().filter(|tool| tool.done <= done).map_or(self.last, |tool| tool.base);
         let progress = rounded(base + done);
         if !progress.is_finite() || progress <= self.last {
+            if message.is_some() {
+                // The next report that the call is alive has these words.
+                let fresh = Measure { base: self.last, done: 0.0, total: None, message: None };
+                self.tool.get_or_insert(fresh).message = message;
+            }
             return None;
         }
         // An infinite total cannot be written in JSON.
@@ -114,6 +119,13 @@ mod tests {
         assert!(it.measured(0.5, Some(1.0), None, now).is_none(), "it says nothing new");
         let again = it.measured(0.1, Some(1.0), Some("once more".to_owned()), now).unwrap();
         assert_eq!((again.progress, again.total), (1.601, Some(2.501)));
+    }
+
+    #[test]
+    fn the_words_of_a_tool_are_told_although_its_number_stays() {
+        let (mut it, now) = (progress(), Instant::now());
+        assert!(it.measured(0.0, None, Some("Importing".to_owned()), now).is_none());
+        assert_eq!(it.beat("alive".to_owned(), None, now).message, "Importing");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::types::{After, Settled};
 use crate::fsm::cause::Loss;
 use crate::limits::{JOB_ASKED_MAX, JOB_ASKED_MIN, OUTCOMES_ASKED_EVERY};
-use crate::protocol::dialect::JournalOutcome;
+use crate::protocol::dialect::{JobProgress, JournalOutcome};
 use crate::protocol::ids::CallId;
 
 /// A job is asked for again after this share of the time for which it has run.
@@ -32,6 +32,8 @@ struct Job {
     after: After,
     /// When the editor said that it runs it.
     since: Instant,
+    /// What it last said of the job's progress, and when that was new. The progress is kept as a text, because it has fractions.
+    moved: Option<(String, Instant)>,
 }
 
 /// What the editor says of a job.
@@ -86,7 +88,7 @@ impl Jobs {
 
     /// The editor runs this call as a job from now on.
     pub(super) fn begins(&mut self, call: CallId, after: After, now: Instant) {
-        self.jobs.insert(call, Job { after, since: now });
+        self.jobs.insert(call, Job { after, since: now, moved: None });
     }
 
     /// Notes that a job runs. Returns whether it is one of this connection.
@@ -94,6 +96,22 @@ impl Jobs {
         let is_here = self.jobs.contains_key(&call);
         self.run_from_before |= !is_here;
         is_here
+    }
+
+    /// Notes how far a job is. Returns whether that is new.
+    pub(super) fn progressed(&mut self, call: CallId, progress: &JobProgress, now: Instant) -> bool {
+        let Some(job) = self.jobs.get_mut(&call) else { return false };
+        let said = format!("{progress:?}");
+        let is_new = job.moved.as_ref().is_none_or(|(before, _)| *before != said);
+        if is_new {
+            job.moved = Some((said, now));
+        }
+        is_new
+    }
+
+    /// When a job was last seen to make progress; `None` if it never was.
+    pub(super) fn moved(&self, call: CallId) -> Option<Instant> {
+        Some(self.jobs.get(&call)?.moved.as_ref()?.1)
     }
 
     /// Removes a job that has ended or is lost; `None` if it is not one of this connection.

@@ -13,6 +13,7 @@
 
 mod jobs;
 mod left;
+mod main_thread;
 mod quiet;
 mod standing;
 #[cfg(test)]
@@ -26,7 +27,10 @@ use tokio::time::Instant;
 
 pub use self::jobs::{JobState, JobStep, Jobs};
 use self::quiet::Quiet;
-pub use self::types::{After, Answered, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable};
+use self::types::MainThread;
+pub use self::types::{
+    After, Answered, Beside, Errand, Learned, MayAnswer, Next, Question, ReplyTo, Settled, Unsendable,
+};
 use crate::core::calls::{Claim, ClaimRefused, Ledger, Settlement, Terms};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
@@ -81,6 +85,7 @@ pub struct Exchange {
     /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
     pub jobs: Jobs,
+    main_thread: MainThread,
     quiet: Quiet,
     used: Used,
 }
@@ -107,6 +112,7 @@ impl Exchange {
             suspected: BTreeSet::new(),
             alone: None,
             jobs: Jobs::default(),
+            main_thread: MainThread::default(),
             quiet: Quiet::default(),
             used: Used::Not,
         }
@@ -233,7 +239,7 @@ impl Exchange {
     }
 
     fn may_call(&self) -> bool {
-        self.calls_wait && self.proven && !self.blocked && self.has_a_place()
+        self.calls_wait && self.proven && !self.blocked && !self.main_thread.is_asked() && self.has_a_place()
     }
 
     /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait

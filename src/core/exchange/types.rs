@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::core::calls::{HeldCall, Ledger, Settlement};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
-use crate::protocol::dialect::{EditorAnswer, JournalKey, ReloadSigns};
+use crate::protocol::dialect::{EditorAnswer, Heartbeat, JournalKey, ReloadSigns};
 use crate::protocol::ids::CallId;
 use crate::protocol::policy::Grounds;
 
@@ -38,6 +38,35 @@ pub enum Next {
     Call(Box<HeldCall>),
     /// It waits until it is woken.
     Wait,
+}
+
+/// What the main thread was asked and has answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct MainThread {
+    /// Since when the question is open.
+    pub(super) asked: Option<Instant>,
+    /// When the last question ended.
+    pub(super) over: Option<Instant>,
+    /// What it answered last; `None` if that is too old, or told nothing.
+    pub(super) told: Option<Heartbeat>,
+}
+
+impl MainThread {
+    /// Whether the question is open.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+}
+
+/// What may be asked on a connection of its own, beside the requests that are sent one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing now.
+    Nothing,
+    /// The question for the heartbeat, which would wait for the answer to a call otherwise.
+    Heartbeat,
+    /// The question to the main thread.
+    MainThread,
 }
 
 /// What the editor does when it answers a call, and afterwards.

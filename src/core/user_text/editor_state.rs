@@ -27,7 +27,7 @@ impl Still {
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
         match (heartbeat, call) {
             (Some((_, ago)), _) if ago >= HEARTBEAT_LATE => Some(Self::Silent(ago)),
-            (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience => {
+            (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience && !heartbeat.is_guessed() => {
                 Some(Self::MainThread(heartbeat.frame_age + ago))
             }
             (_, Some((tool, since))) => Some(Self::Call(tool, since)),
@@ -104,6 +104,15 @@ fn keeps_from_calls(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),
         _ if importing => "it imports assets".to_owned(),
+        _ if heartbeat.is_guessed() => {
+            format!("most likely its main thread is busy or stands still: no progress for {}", seconds(still))
+        }
+        // Another program's command may run on it.
+        _ if heartbeat.inferred && frame_age >= FRAME_OLD => format!(
+            "its main thread has stood still for {} with no call of holdfast's running: it imports, works for another program, or \
+             waits for somebody at the Unity window",
+            seconds(still)
+        ),
         // The heartbeat is answered off the main thread, so an old frame shows a busy or blocked main thread.
         _ if frame_age >= FRAME_OLD && running > 0 => {
             format!("its main thread has been busy with a call for {}", seconds(still))
@@ -134,6 +143,7 @@ mod tests {
             state: EditorState::Ready,
             frame_age: Duration::from_millis(12),
             focused: true,
+            inferred: false,
             importing: false,
             compile_errors: false,
             queued: 0,
@@ -152,5 +162,14 @@ mod tests {
         assert_eq!(says(Heartbeat { running: 0, ..begun }), "it is ready");
         assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
         assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");
+        let unanswered = says(Heartbeat { inferred: true, ..old });
+        assert!(
+            unanswered.contains("stood still for 31.0 s") && unanswered.contains("another program"),
+            "{unanswered}"
+        );
+        let guessed = Heartbeat { running: 1, inferred: true, ..old };
+        assert!(says(guessed).starts_with("most likely"), "{}", says(guessed));
+        let call = Some((Arc::from("bake"), Duration::from_secs(30)));
+        assert!(matches!(Still::of(Some((guessed, Duration::ZERO)), call), Some(Still::Call(..))));
     }
 }

@@ -102,6 +102,7 @@ fn picture() -> LinkPicture {
         state: EditorState::Playing,
         frame_age: Duration::from_millis(250),
         focused: true,
+        inferred: false,
         importing: true,
         compile_errors: true,
         queued: 1,

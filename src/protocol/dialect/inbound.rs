@@ -153,8 +153,8 @@ pub enum EditorState {
     Unknown,
 }
 
-/// The condition of an editor. A thread other than its main thread reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The condition of an editor. A thread other than its main thread reports it, or it is inferred from what that thread answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Heartbeat {
     /// The state that the editor reports.
     pub state: EditorState,
@@ -176,15 +176,49 @@ pub struct Heartbeat {
     /// Number of calls that run, of all clients.
     #[serde(default)]
     pub running: u32,
+    /// Whether the editor does not tell of its main thread. Then `frame_age` is how long that thread has left a question, or a call
+    /// of ours, without a word, `running` counts our calls only, and nothing is known of the focus, the queue and compile errors.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inferred: bool,
 }
 
 impl Heartbeat {
+    /// What is known of an editor that tells nothing of its main thread but this.
+    pub fn inferred(state: EditorState, frame_age: Duration) -> Self {
+        Self {
+            state,
+            frame_age,
+            focused: false,
+            importing: false,
+            compile_errors: false,
+            queued: 0,
+            running: 0,
+            inferred: true,
+        }
+    }
+
+    /// Whether a call without progress is all that tells of the main thread. That is no proof that the thread stands still.
+    pub fn is_guessed(&self) -> bool {
+        self.inferred && self.running > 0
+    }
+
     /// Whether the main thread has had no frame for this long although nothing that is known keeps it busy: no call, no
     /// import, no compile.
     pub fn stands_still(&self, old: Duration) -> bool {
         let is_quiet = matches!(self.state, EditorState::Ready | EditorState::Playing | EditorState::Unknown);
         is_quiet && self.frame_age >= old && !self.importing && self.running == 0
     }
+}
+
+/// How far a job is, as the editor says when it is asked for the job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobProgress {
+    /// The progress so far: finite and not negative.
+    pub done: f64,
+    /// The value of `done` at the end, if it is known.
+    pub total: Option<f64>,
+    /// What the editor shows beside it.
+    pub message: Option<String>,
 }
 
 /// Whether an editor takes calls, as it says when it is asked for its heartbeat.

@@ -4,9 +4,9 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending, Standing,
-    ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
+    Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending,
+    Standing, ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -32,6 +32,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Whether a project with another package that holdfast speaks is served by that one, unless a setting names this dialect.
     fn gives_way(&self) -> bool {
         false
+    }
+    /// Returns the package's id in Unity's registry, and its newest version that is known, if the registry has it.
+    fn registry(&self) -> Option<(&'static str, &'static str)> {
+        None
     }
     /// Whether the editor announces a reload or a quit. `version` is the package's version, if known. Returns `None` if the
     /// answer depends on the version and the version is not known.
@@ -161,6 +165,19 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     }
     /// Reads from the reply to [`Order::Heartbeat`] whether the editor takes calls. `None` if the reply does not tell.
     fn read_standing(&self, _reply: &Reply) -> Option<Standing> {
+        None
+    }
+    /// Returns the question that only the editor's main thread answers, if the answer to [`Order::Heartbeat`] tells nothing of that
+    /// thread. It is asked on a connection of its own, while no call is open. Its silence shows that the thread stands still.
+    fn main_thread_question(&self) -> Option<Request> {
+        None
+    }
+    /// Reads the reply to that question. `None` if it is not such a reply.
+    fn read_main_thread(&self, _reply: &Reply) -> Option<Heartbeat> {
+        None
+    }
+    /// Reads how far a job is from what the editor says of it. `None` if it does not tell.
+    fn read_job_progress(&self, _reply: &Reply) -> Option<JobProgress> {
         None
     }
     /// Decodes a line of the push connection. `token` is [`Hello::push_token`].

@@ -74,11 +74,16 @@ pub struct Pulse {
     pub says: String,
     pub state: String,
     pub frame_age_ms: u64,
-    pub focused: bool,
+    /// `None`, as the next ones: the editor does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focused: Option<bool>,
     pub importing: bool,
-    pub compile_errors: bool,
-    pub queued: u32,
-    pub running: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compile_errors: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<u32>,
     pub asked_ms_ago: u64,
 }
 

@@ -2,7 +2,8 @@
 
 use holdfast::protocol::dialect::{
     AnswerBody, CallProgress, Credentials, Dialect, EditorAnswer, EncodeError, Expected, Greeted, Hello, Inbound,
-    JournalKey, JournalOutcome, ListStep, Met, Order, Refusal, Reply, Secret, Sending, WireId, Wreck, WreckPart,
+    JobProgress, JournalKey, JournalOutcome, ListStep, Met, Order, Refusal, Reply, Secret, Sending, WireId, Wreck,
+    WreckPart,
 };
 use holdfast_fake_unity::observer::{Answered, Fate};
 use holdfast_fake_unity::{Identity, Shape, Task};
@@ -79,6 +80,13 @@ fn check_reply(sides: &Sides, reply: Reply, body: &[u8], message: &Value) {
         assert!(sides.facts().heartbeat);
         let age = u64::try_from(heartbeat.frame_age.as_millis()).ok();
         assert!(some(message, &|value| value.as_u64() == age), "the age that was told");
+    }
+    if let Some(told) = dialect.read_main_thread(&reply) {
+        assert!((sides.facts().main_thread_is_asked)(sides.package.newest()) && told.inferred);
+    }
+    if let Some(JobProgress { done, total, message }) = dialect.read_job_progress(&reply) {
+        assert!(done.is_finite() && done >= 0.0 && total.is_none_or(|total| total.is_finite() && total > 0.0));
+        assert!(message.is_none_or(|message| !message.contains(char::is_control)));
     }
     let mut refusal = None;
     match &reply {

@@ -140,8 +140,8 @@ impl Jobs {
         Some(said.to_string())
     }
 
-    /// Returns what is said of a job. `omits_nulls`: without what there is not.
-    pub(super) fn about(&mut self, id: &str, omits_nulls: bool) -> Option<Object> {
+    /// Returns what is said of a job. `progress`: the progress bar that the editor shows. `omits_nulls`: without what there is not.
+    pub(super) fn about(&mut self, id: &str, progress: &Value, omits_nulls: bool) -> Option<Object> {
         let job = self.find(id)?;
         let failure = job.failure.as_ref();
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from).to_string();
@@ -156,7 +156,7 @@ impl Jobs {
             ("result", job.result.clone().unwrap_or_else(|| "null".to_owned())),
             ("error", text(failure.map(|failure| failure.error))),
             ("errorDetails", text(failure.map(|failure| failure.details.as_str()))),
-            ("progress", "null".to_owned()),
+            ("progress", if job.state == State::Running { progress.to_string() } else { "null".to_owned() }),
         ];
         let said = members.iter().filter(|(_, value)| !omits_nulls || value != "null");
         Some(said.fold(Object::new(), |object, (name, value)| object.raw(name, value)))

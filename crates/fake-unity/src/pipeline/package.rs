@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::versions::{V0_5, V0_6};
 use crate::observer::{self, Answered, Asked, Fate, Outcomes, Wire};
 use crate::package::{Call, Facts, Identity, Package, Port, Shape, Task, usual};
 use crate::package_version::PackageVersion;
@@ -77,6 +78,10 @@ pub(crate) static PACKAGE: Package = Package {
         compile_file: true,
         compile_tells: false,
         heartbeat: true,
+        // Before, one request is answered at a time, so that a question would keep every call.
+        main_thread_is_asked: |version| version >= V0_5,
+        names_dialogs: |version| version >= V0_6,
+        tells_of_settling: |version| version >= V0_5,
         withdraws: true,
         ends_withdrawn: false,
         tells_of_changes: false,

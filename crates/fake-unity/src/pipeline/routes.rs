@@ -86,8 +86,9 @@ async fn route(
             let (omits, warning) = jobs::omits_nulls(version, request.asked("omit_nulls"));
             let is_active = server.domain().active.load(Ordering::Relaxed) > 0;
             let mut said = json!({"active": is_active});
-            if !omits {
-                said["progress"] = Value::Null;
+            let bar = progress_bar(editor);
+            if !(omits && bar.is_null()) {
+                said["progress"] = bar;
             }
             if let Some(warning) = warning {
                 said["warnings"] = json!([warning]);
@@ -101,7 +102,7 @@ async fn route(
         "/api/job" => {
             let id = job_id(request.asked("id"))?;
             let (omits, warning) = jobs::omits_nulls(version, request.asked("omit_nulls"));
-            let said = lock(&server.domain().jobs).about(id, omits).ok_or_else(|| no_job(id))?;
+            let said = lock(&server.domain().jobs).about(id, &progress_bar(editor), omits).ok_or_else(|| no_job(id))?;
             let said = match warning {
                 Some(warning) => said.raw("warnings", &json!([warning]).to_string()),
                 None => said,
@@ -120,6 +121,12 @@ async fn route(
         }
         _ => exec::answer(server, editor, connection, request).await?,
     })
+}
+
+/// Returns the progress bar that the editor shows; null if it shows none. It has one while it imports.
+fn progress_bar(editor: &Editor) -> Value {
+    let Some(tenths) = editor.gate.borrow().tenths_imported() else { return Value::Null };
+    json!({"title": "Importing assets", "info": "Assets", "current": tenths, "total": 10, "pct": f64::from(tenths) / 10.0})
 }
 
 fn job_id(asked: Option<&str>) -> Result<&str, Failure> {

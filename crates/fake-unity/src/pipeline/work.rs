@@ -1,6 +1,7 @@
 //! Work that outlives a reload: compilations, test runs, packages, builds. Each kind has one status file for all clients. Only that
 //! of builds has an id.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,10 +87,19 @@ fn begin(server: &Server, editor: &Editor, path: &'static str, status: Value, co
     server.write_status(editor, path, status);
 }
 
-fn compiled(server: &Server, failed: bool) -> Value {
-    const ERROR: &str =
-        "Assets/Scripts/Broken.cs(3,7): error CS0246: The type or namespace name 'Nowhere' could not be found";
-    let errors: &[&str] = if failed { &[ERROR] } else { &[] };
+/// Returns the error of a script of the project that says itself that it does not compile.
+fn error_of_a_script(editor: &Editor) -> Option<String> {
+    let folder = Path::new(editor.project.as_ref()?.root()).join("Assets/Editor");
+    let names = std::fs::read_dir(&folder).ok()?.flatten().map(|entry| entry.file_name());
+    let is_broken = |name: &std::ffi::OsString| {
+        std::fs::read_to_string(folder.join(name)).is_ok_and(|text| text.starts_with("#error"))
+    };
+    let name = names.into_iter().find(is_broken)?;
+    Some(format!("Assets/Editor/{}(1,8): error CS1029: #error: as it says", name.to_string_lossy()))
+}
+
+fn compiled(server: &Server, error: Option<&str>) -> Value {
+    let (failed, errors): (bool, Vec<&str>) = (error.is_some(), error.into_iter().collect());
     let mut status = json!({"status": "completed", "failed": failed, "errors": errors});
     if server.version >= V0_7 {
         status["compilationFailed"] = failed.into();
@@ -99,16 +109,20 @@ fn compiled(server: &Server, failed: bool) -> Value {
 
 /// Compiles. The answer comes at once; "completed" is written before the reload.
 pub(super) fn recompile(server: &Arc<Server>, editor: &Arc<Editor>) -> Begun {
-    let failed = {
+    const ERROR: &str =
+        "Assets/Scripts/Broken.cs(3,7): error CS0246: The type or namespace name 'Nowhere' could not be found";
+    let is_told_to_fail = {
         let mut state = editor.state();
         state.compiles += 1;
         state.compile_errors
     };
+    let error = is_told_to_fail.then(|| ERROR.to_owned()).or_else(|| error_of_a_script(editor));
+    let failed = error.is_some();
     if !failed && editor.config.compile_reload.is_zero() {
         end(server, editor, RECOMPILE, json!({"status": "up_to_date", "failed": false, "errors": []}));
         return Begun::ok(said(&json!({"status": "up_to_date", "message": "Nothing has changed."})));
     }
-    begin(server, editor, RECOMPILE, json!({"status": "triggered"}), compiled(server, failed));
+    begin(server, editor, RECOMPILE, json!({"status": "triggered"}), compiled(server, error.as_deref()));
     let (of, told) = (Arc::clone(server), Arc::clone(editor));
     server.spawn(async move {
         let (server, editor) = (of, told);
@@ -122,7 +136,7 @@ pub(super) fn recompile(server: &Arc<Server>, editor: &Arc<Editor>) -> Begun {
         if !failed {
             editor.write_assembly();
         }
-        end(&server, &editor, RECOMPILE, compiled(&server, failed));
+        end(&server, &editor, RECOMPILE, compiled(&server, error.as_deref()));
         if !failed {
             reload(&editor).await;
         }

@@ -10,6 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::editors::Editor;
+use super::tried::Tried;
 use crate::cli::unity::place::Work;
 use crate::cli::unity::project::Site;
 use crate::limits::demo::{UNITY_TRY_LOG_MAX_BYTES, UNITY_TRY_LOOK_EVERY, UNITY_TRY_QUIT_MAX};
@@ -86,6 +87,8 @@ pub(super) struct Stage {
     pub(super) project: PathBuf,
     editor: Editor,
     folder: PathBuf,
+    /// The id of the package that is tried.
+    package: &'static str,
     /// How often the editor was started. Each start has a log of its own, so that old lines are not taken for new ones.
     starts: usize,
     window: bool,
@@ -94,7 +97,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Makes the project in this folder, and places the package in it.
-    pub(super) fn set(folder: &Path, editor: Editor, window: bool) -> Result<Self, String> {
+    pub(super) fn set(folder: &Path, editor: Editor, tried: &Tried, window: bool) -> Result<Self, String> {
         let project = folder.join(PROJECT);
         let write = |rest: &str, text: &str| {
             let path = project.join(rest);
@@ -102,19 +105,26 @@ impl Stage {
             let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
             written.map_err(|error| format!("{} cannot be written ({error})", path.display()))
         };
-        let manifest = json!({"dependencies": {"com.unity.test-framework": "1.1.33"}});
+        let mut manifest = json!({"dependencies": {"com.unity.test-framework": "1.1.33"}});
+        if !tried.is_own() {
+            // Unity's package manager gets it from the registry.
+            manifest["dependencies"][tried.id()] = json!(tried.version);
+        }
         write("Packages/manifest.json", &format!("{manifest:#}\n"))?;
         if let Some(version) = &editor.version {
             write("ProjectSettings/ProjectVersion.txt", &format!("m_EditorVersion: {version}\n"))?;
         }
         write("Assets/Editor/Orders.cs", &SCRIPT.replace("FREEZE", &FREEZE.as_millis().to_string()))?;
-        let site = Site::new(project.clone());
-        if let Some(obstacle) = site.obstacle() {
-            return Err(obstacle.to_string());
+        if tried.is_own() {
+            let site = Site::new(project.clone());
+            if let Some(obstacle) = site.obstacle() {
+                return Err(obstacle.to_string());
+            }
+            let placed = Work::begin(&site).and_then(|work| work.install().and_then(|()| work.end()));
+            placed.map_err(|error| error.to_string())?;
         }
-        let placed = Work::begin(&site).and_then(|work| work.install().and_then(|()| work.end()));
-        placed.map_err(|error| error.to_string())?;
-        let stage = Self { project, editor, folder: folder.to_path_buf(), starts: 0, window, child: None };
+        let (folder, package) = (folder.to_path_buf(), tried.id());
+        let stage = Self { project, editor, folder, package, starts: 0, window, child: None };
         stage.touch(0).map_err(|error| format!("{TOUCHED} cannot be written ({error})"))?;
         Ok(stage)
     }
@@ -155,8 +165,7 @@ impl Stage {
     pub(super) fn complaints(&self) -> Vec<String> {
         let log = self.log_text();
         let about = |line: &&str| {
-            let ours = line.contains("dev.holdfast.unity");
-            ours && [": warning ", ": error "].iter().any(|mark| line.contains(mark))
+            line.contains(self.package) && [": warning ", ": error "].iter().any(|mark| line.contains(mark))
         };
         let mut lines: Vec<String> = log.lines().filter(about).map(|line| clean(line.trim())).collect();
         lines.dedup();

@@ -2,9 +2,11 @@
 
 mod editor;
 mod editors;
+mod foreign;
 mod results;
 mod session;
 mod steps;
+mod tried;
 
 use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,6 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::embedded::{About, TITLE};
 use crate::cli::help::LONG_VERSION;
 use crate::cli::report::{self, Redactor};
 use crate::cli::resources::runtime;
@@ -29,6 +30,7 @@ use editors::{Editor, Places};
 use results::Results;
 use session::Session;
 use steps::Trial;
+use tried::Tried;
 
 #[derive(Debug, Clone, Args)]
 pub struct TryArgs {
@@ -37,6 +39,17 @@ pub struct TryArgs {
     /// Without it: the newest that Unity Hub's files name.
     #[arg(long, value_name = "VERSION|FILE")]
     editor: Option<String>,
+    /// The package: holdfast's own, or one that the editor gets from Unity's registry
+    ///
+    /// Nobody has tried such another package with holdfast in a real editor yet. The steps are those that need no word of the
+    /// package about itself: no play mode, no dialog.
+    #[arg(long, value_name = "NAME", default_value = Tried::names().next().unwrap_or_default(), value_parser = clap::builder::PossibleValuesParser::new(Tried::names()))]
+    package: String,
+    /// The version of that other package
+    ///
+    /// Without it: the newest that this program knows.
+    #[arg(long, value_name = "VERSION")]
+    package_version: Option<String>,
     /// Print the editors that are found, and start nothing
     #[arg(long, conflicts_with_all = ["yes", "out", "reloads", "no_window", "keep"])]
     list: bool,
@@ -67,10 +80,10 @@ pub struct TryArgs {
 }
 
 const README: &str = "\
-A trial of Holdfast for Unity in a real editor, made by `holdfast unity try`. Nothing was sent anywhere: whoever made it decides.
+A trial in a real editor, made by `holdfast unity try`. Nothing was sent anywhere: whoever made it decides.
 
 summary.txt    each step, and whether it did what it must
-about.json     the program's version, the system, the editor
+about.json     the program's version, the package, the system, the editor
 reloads.tsv    each reload: how long compile and the other call took, and whether the editor had the focus
 answers.jsonl  each call to a tool, and its answer
 editor-N.log   the end of the editor's log, of each of its starts, without lines about licences, accounts and tokens, or with an address of mail
@@ -88,6 +101,10 @@ pub fn run(arguments: &TryArgs) -> ExitCode {
     if arguments.list {
         return list(&places.editors());
     }
+    let tried = match Tried::of(&arguments.package, arguments.package_version.as_deref()) {
+        Ok(tried) => tried,
+        Err(why) => return wrong(&why),
+    };
     let editor = match places.chosen(arguments.editor.as_deref()) {
         Ok(editor) => editor,
         Err(why) => return wrong(&why),
@@ -99,7 +116,7 @@ pub fn run(arguments: &TryArgs) -> ExitCode {
     if out.exists() {
         return wrong(&format!("{} exists already; name another file with --out", out.display()));
     }
-    tell_plan(arguments, &editor, &out);
+    tell_plan(arguments, &editor, &tried, &out);
     if !arguments.yes {
         if !std::io::stdin().is_terminal() {
             return wrong("an editor is started only if you agree, and there is no terminal to ask on; --yes says so");
@@ -125,7 +142,7 @@ pub fn run(arguments: &TryArgs) -> ExitCode {
             return Exit::Internal.into();
         }
     };
-    let exit = runtime.block_on(tried(arguments, editor, &out));
+    let exit = runtime.block_on(try_it(arguments, editor, &tried, &out));
     runtime.shutdown_timeout(FLUSH_MAX);
     exit.into()
 }
@@ -142,19 +159,21 @@ fn list(editors: &[Editor]) -> ExitCode {
     Exit::Ok.into()
 }
 
-fn tell_plan(arguments: &TryArgs, editor: &Editor, out: &Path) {
+fn tell_plan(arguments: &TryArgs, editor: &Editor, tried: &Tried, out: &Path) {
     let version = editor.version.as_deref().unwrap_or("version not known");
-    output::hung("", &format!("This tries {TITLE} {} in a Unity Editor of yours.", About::this().version));
+    output::hung("", &format!("This tries {} in a Unity Editor of yours.", tried.title()));
     output::row("editor", &format!("{version}, {}", editor.program.display()));
     output::row(
         "project",
         "a new, empty one in the folder for temporary files; it is removed afterwards. No project of yours is touched",
     );
-    let dialog = if arguments.no_window { "" } else { ", opens a dialog" };
+    let dialog = if arguments.no_window || !tried.is_own() { "" } else { ", opens a dialog" };
+    let calls = if tried.is_own() { "calls each tool" } else { "reads the state and the console" };
+    let plays = if tried.is_own() { "plays, " } else { "" };
     output::row(
         "what",
         &format!(
-            "starts the editor, calls each tool, breaks and mends a script, plays, freezes the editor for {} s{dialog}, kills and restarts \
+            "starts the editor, {calls}, breaks and mends a script, {plays}freezes the editor for {} s{dialog}, kills and restarts \
              it, and reloads {} times. It ends only the editor that it started",
             FREEZE.as_secs(),
             arguments.reloads
@@ -165,7 +184,7 @@ fn tell_plan(arguments: &TryArgs, editor: &Editor, out: &Path) {
 }
 
 /// Makes the folder, tries, writes the report, and removes what was made.
-async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
+async fn try_it(arguments: &TryArgs, editor: Editor, tried: &Tried, out: &Path) -> Exit {
     // The signal handlers are installed first: a signal that came before them would leave a folder or a process behind.
     let interrupted = signalled();
     // The editor reports this path in the system's spelling.
@@ -179,7 +198,8 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     };
     let about = json!({
         "holdfast": LONG_VERSION.as_str(),
-        "package": About::this().version,
+        "package": tried.version,
+        "package_id": tried.id(),
         "system": std::env::consts::OS,
         "architecture": std::env::consts::ARCH,
         "release": release(),
@@ -189,7 +209,7 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
     });
     let (mut results, mut stage) = (Results::default(), None);
     let played = tokio::select! {
-        () = play(arguments, editor, &folder, &mut results, &mut stage) => true,
+        () = play(arguments, editor, tried, &folder, &mut results, &mut stage) => true,
         Some(()) = interrupted => false,
     };
     let logs = match &mut stage {
@@ -226,8 +246,15 @@ async fn tried(arguments: &TryArgs, editor: Editor, out: &Path) -> Exit {
 }
 
 /// Plays the trial. If the trial cannot go on, that is a failed step. The editor may still run afterwards.
-async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut Results, stage: &mut Option<Stage>) {
-    let stage = match Stage::set(folder, editor, !arguments.no_window) {
+async fn play(
+    arguments: &TryArgs,
+    editor: Editor,
+    tried: &Tried,
+    folder: &Path,
+    results: &mut Results,
+    stage: &mut Option<Stage>,
+) {
+    let stage = match Stage::set(folder, editor, tried, !arguments.no_window) {
         Ok(set) => stage.insert(set),
         Err(why) => return results.failed(&why),
     };
@@ -240,7 +267,8 @@ async fn play(arguments: &TryArgs, editor: Editor, folder: &Path, results: &mut 
     };
     let (start_max, reloads) = (Duration::from_secs(arguments.start_timeout), usize::from(arguments.reloads));
     let window = !arguments.no_window;
-    let mut trial = Trial { stage, session: &mut session, results, window, start_max, reloads };
+    let mut trial =
+        Trial { tried, listed: Vec::new(), stage, session: &mut session, results, window, start_max, reloads };
     match tokio::time::timeout(steps::longest(start_max, reloads), trial.play()).await {
         Ok(Ok(())) => {}
         Ok(Err(why)) => results.failed(&why),

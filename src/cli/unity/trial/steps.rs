@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::editor::{FREEZE, Stage};
 use super::results::{Results, Sample, milliseconds};
 use super::session::{Answered, NoAnswer, Session};
+use super::tried::Tried;
 use crate::limits::demo::{UNITY_TRY_CALL_MAX, UNITY_TRY_LOOK_EVERY, UNITY_TRY_PULSE_MAX};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +74,12 @@ const PLAYED: [&str; 2] = ["compile", "play-mode"];
 const WHERE_TO_ALLOW: &str = "in Window > Holdfast";
 /// The end of a refusal before anything of a call ran.
 const NOTHING_RAN: &str = "Nothing of the call ran.";
-const UNKNOWN_ARGUMENT: &str = "NoSuchArgument";
+pub(super) const UNKNOWN_ARGUMENT: &str = "NoSuchArgument";
 
 pub(super) struct Trial<'t> {
+    pub(super) tried: &'t Tried,
+    /// The tools that were listed; none before they were asked for.
+    pub(super) listed: Vec<String>,
     pub(super) stage: &'t mut Stage,
     pub(super) session: &'t mut Session,
     pub(super) results: &'t mut Results,
@@ -90,24 +94,33 @@ impl Trial<'_> {
         self.come_up("first").await?;
         let complaints = self.stage.complaints();
         self.results.step("no warning and no error about the package", complaints.is_empty(), &complaints.join("; "));
-        let errors = self.call("get-logs", json!({"LogType": "Error"})).await?;
-        let none = errors.body["TotalCount"] == 0;
-        self.results.step("no error in the console", none, &errors.text);
+        let is_own = self.tried.is_own();
+        if is_own {
+            let errors = self.call("get-logs", json!({"LogType": "Error"})).await?;
+            let none = errors.body["TotalCount"] == 0;
+            self.results.step("no error in the console", none, &errors.text);
 
-        self.results.part("each tool once, with right arguments and with one that it does not have");
-        self.tools().await?;
+            self.results.part("each tool once, with right arguments and with one that it does not have");
+            self.tools().await?;
+        } else {
+            self.results.part("the tools, and calls that only read");
+            self.listed_and_read().await?;
+        }
 
         self.results.part("a changed script, a compile error, and its mend");
         self.scripts().await?;
 
-        self.results.part("play mode");
-        self.play_mode().await?;
+        if is_own {
+            self.results.part("play mode");
+            self.play_mode().await?;
+        }
 
         self.results.part(&format!("a freeze of {} s", FREEZE.as_secs()));
         self.freeze().await?;
 
-        self.results.part(if self.window { "a dialog, a kill, and a restart" } else { "a kill and a restart" });
-        self.kill_and_restart().await?;
+        let dialog = self.window && is_own;
+        self.results.part(if dialog { "a dialog, a kill, and a restart" } else { "a kill and a restart" });
+        self.kill_and_restart(dialog).await?;
 
         self.results.part(&format!("{} reloads", self.reloads));
         self.recoveries().await
@@ -129,15 +142,16 @@ impl Trial<'_> {
             }
             let id = match open {
                 Some(id) => id,
-                None => self.session.begin("editor-state", &asked).await.map_err(|why| why.to_string())?,
+                None => self.session.begin(self.state(), &asked).await.map_err(|why| why.to_string())?,
             };
             // Meanwhile the editor may end, or its log may say why it does not come up.
             match self.session.answer(id, UNITY_TRY_LOOK_EVERY).await {
                 Ok(answer) if answer.verdict == Verdict::Ok => {
-                    self.results.answer("editor-state", &asked, &answer);
+                    self.results.answer(self.state(), &asked, &answer);
                     let after = began.elapsed().as_secs_f64();
                     self.results.passed(&format!("the {which} answer came {after:.0} s after the editor's start"));
-                    if let Some(version) = answer.body["UnityVersion"].as_str() {
+                    let version = ["UnityVersion", "unityVersion"].iter().find_map(|name| member(&answer.body, name));
+                    if let Some(version) = version.and_then(Value::as_str) {
                         self.results.fact(&format!("Unity {version}"));
                     }
                     return Ok(());
@@ -152,7 +166,28 @@ impl Trial<'_> {
         }
     }
 
-    async fn call(&mut self, tool: &str, arguments: Value) -> Result<Answered, String> {
+    /// Returns the first of these names that is listed, or the first one.
+    pub(super) fn named(&self, names: &'static [&'static str]) -> &'static str {
+        let listed = names.iter().find(|name| self.listed.iter().any(|listed| listed == *name));
+        listed.or(names.first()).copied().unwrap_or_default()
+    }
+
+    /// The tool that tells the editor's state.
+    fn state(&self) -> &'static str {
+        self.named(self.tried.dialect.properties().roles.editor_state)
+    }
+
+    /// The tool that compiles.
+    fn compile(&self) -> &'static str {
+        self.named(self.tried.dialect.properties().roles.compile)
+    }
+
+    /// Whether the answer to a compilation says that it came after the reload. Only our own package says that.
+    fn says_reloaded(&self, compiled: &Answered) -> bool {
+        compiled.verdict == Verdict::Ok && (!self.tried.is_own() || compiled.body["DomainReloaded"] == true)
+    }
+
+    pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Result<Answered, String> {
         let answer = self.session.call(tool, &arguments, UNITY_TRY_CALL_MAX).await;
         match answer {
             Ok(answer) => {
@@ -215,19 +250,19 @@ impl Trial<'_> {
 
     async fn scripts(&mut self) -> Result<(), String> {
         self.written(self.stage.touch(1))?;
-        let reloaded = self.call("compile", json!({})).await?;
-        let good = reloaded.verdict == Verdict::Ok && reloaded.body["DomainReloaded"] == true;
+        let reloaded = self.call(self.compile(), json!({})).await?;
+        let good = self.says_reloaded(&reloaded);
         self.results.step("a changed script is compiled, and the answer comes after the reload", good, &reloaded.text);
         self.written(self.stage.spoil())?;
-        let broken = self.call("compile", json!({})).await?;
+        let broken = self.call(self.compile(), json!({})).await?;
         let good = broken.verdict == Verdict::ToolError
             && broken.text.contains("CS1029")
             && broken.text.contains("Touched.cs");
         self.results.step("a compile error is told, with its file", good, &broken.text);
         self.written(self.stage.touch(2))?;
-        let mended = self.call("compile", json!({})).await?;
+        let mended = self.call(self.compile(), json!({})).await?;
         self.results.step("the mended script compiles", mended.verdict == Verdict::Ok, &mended.text);
-        let unchanged = self.call("compile", json!({})).await?;
+        let unchanged = self.call(self.compile(), json!({})).await?;
         self.results.step("a compile without a change", unchanged.verdict == Verdict::Ok, &unchanged.text);
         Ok(())
     }
@@ -251,7 +286,7 @@ impl Trial<'_> {
             self.results.failed("the editor does not freeze: its script does not run");
             return Ok(());
         }
-        let answer = self.call("editor-state", json!({})).await?;
+        let answer = self.call(self.state(), json!({})).await?;
         let good = answer.verdict == Verdict::Ok;
         self.results.step(
             &format!("a call during the freeze has its answer after {:.1} s", answer.took.as_secs_f64()),
@@ -261,15 +296,15 @@ impl Trial<'_> {
         Ok(())
     }
 
-    async fn kill_and_restart(&mut self) -> Result<(), String> {
-        if self.window {
+    async fn kill_and_restart(&mut self, dialog: bool) -> Result<(), String> {
+        if dialog {
             self.dialog().await?;
         }
-        let id = self.session.begin("editor-state", &json!({})).await.map_err(|why| why.to_string())?;
+        let id = self.session.begin(self.state(), &json!({})).await.map_err(|why| why.to_string())?;
         self.stage.kill().await;
         self.stage.start().map_err(|error| format!("the editor could not be started again ({error})"))?;
         let answer = self.session.answer(id, UNITY_TRY_CALL_MAX).await.map_err(|why| why.to_string())?;
-        self.results.answer("editor-state", &json!({}), &answer);
+        self.results.answer(self.state(), &json!({}), &answer);
         let honest = matches!(answer.verdict, Verdict::Ok | Verdict::NotExecuted | Verdict::Unknown);
         self.results.step("a call during the kill has one honest answer", honest, &answer.text);
         self.come_up("next").await
@@ -306,7 +341,8 @@ impl Trial<'_> {
 
     /// Makes one call, so that an editor without focus runs its next frame at once. The answer may come much later.
     async fn wake(&mut self) -> Result<(), String> {
-        let begun = self.session.begin("get-selection", &json!({})).await;
+        let tool = if self.tried.is_own() { "get-selection" } else { self.state() };
+        let begun = self.session.begin(tool, &json!({})).await;
         begun.map(drop).map_err(|why| why.to_string())
     }
 
@@ -329,23 +365,21 @@ impl Trial<'_> {
     /// Reloads in turns of two kinds: the next call after `compile`, and a call beside it. Each time is kept.
     async fn recoveries(&mut self) -> Result<(), String> {
         for number in 0..self.reloads {
-            let focused = self.is_focused().await?;
+            let focused = if self.tried.is_own() { self.is_focused().await? } else { None };
             self.written(self.stage.touch(number + 10))?;
             let kind = if number % 2 == 0 { "after" } else { "beside" };
             let state = json!({});
             let (compiled, call) = if kind == "after" {
-                let compiled = self.call("compile", json!({})).await?;
-                (compiled, self.call("editor-state", state).await?)
+                let compiled = self.call(self.compile(), json!({})).await?;
+                (compiled, self.call(self.state(), state).await?)
             } else {
                 let late = |why: NoAnswer| why.to_string();
-                let compile = self.session.begin("compile", &json!({})).await.map_err(late)?;
-                let beside = self.session.begin("editor-state", &state).await.map_err(late)?;
+                let compile = self.session.begin(self.compile(), &json!({})).await.map_err(late)?;
+                let beside = self.session.begin(self.state(), &state).await.map_err(late)?;
                 let compiled = self.session.answer(compile, UNITY_TRY_CALL_MAX).await.map_err(late)?;
                 (compiled, self.session.answer(beside, UNITY_TRY_CALL_MAX).await.map_err(late)?)
             };
-            let good = compiled.verdict == Verdict::Ok
-                && compiled.body["DomainReloaded"] == true
-                && call.verdict == Verdict::Ok;
+            let good = self.says_reloaded(&compiled) && call.verdict == Verdict::Ok;
             if !good {
                 let (first, second) = (&compiled.text, &call.text);
                 self.results.failed(&format!(

@@ -33,9 +33,9 @@ impl Ledger {
         self.awaits_list = awaited;
     }
 
-    /// Keeps what the editor on this connection says of itself, for the texts about its calls. No decision depends on it.
-    pub fn felt(&mut self, epoch: Epoch, heartbeat: Heartbeat, now: Instant) {
-        self.heartbeat = Some((epoch, heartbeat, now));
+    /// Keeps what is known of the editor on this connection, for the texts about its calls. No decision depends on it.
+    pub fn felt(&mut self, epoch: Epoch, heartbeat: Option<Heartbeat>, now: Instant) {
+        self.heartbeat = heartbeat.map(|heartbeat| (epoch, heartbeat, now));
     }
 
     /// Keeps what the editor on this connection says that keeps it from taking calls, as [`felt`](Self::felt) does.

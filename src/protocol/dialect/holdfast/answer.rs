@@ -176,6 +176,7 @@ pub(super) fn read_heartbeat(reply: &Reply) -> Option<Heartbeat> {
         state: state(&whole),
         frame_age: Duration::from_millis(status.frame_age_ms),
         focused: status.focused,
+        inferred: false,
         importing: status.importing,
         compile_errors: status.compile_errors,
         queued: status.queued,

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::wreck::{Wreck, WreckPart};
-use super::super::{BadOutcomes, JournalKey, JournalOutcome, Reply};
+use super::super::{BadOutcomes, JobProgress, JournalKey, JournalOutcome, Reply};
 use super::errors::{self, FAILED_JOB};
+use crate::protocol::text::clean;
 
 /// The status of a job that is not there.
 const NOT_FOUND: i64 = 404;
@@ -70,4 +71,36 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
         _ => JournalOutcome::Unreadable,
     };
     Ok(vec![told])
+}
+
+/// What the editor says of a progress bar: of a job's, or of its own. `current` and `total` may be missing, and `pct` goes to 1.
+#[derive(Deserialize)]
+struct Progress {
+    title: Option<String>,
+    info: Option<String>,
+    current: Option<f64>,
+    total: Option<f64>,
+    pct: Option<f64>,
+}
+
+/// Reads how far a job is.
+pub(super) fn read_progress(reply: &Reply) -> Option<JobProgress> {
+    #[derive(Deserialize)]
+    struct OfJob {
+        progress: Option<Progress>,
+    }
+    let Reply::Result(said) = reply else { return None };
+    let Progress { title, info, current, total, pct } = serde_json::from_str::<OfJob>(said.get()).ok()?.progress?;
+    let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
+    let (current, total) = (current.filter(is_number), total.filter(|total| is_number(total) && *total > 0.0));
+    let counted = current.zip(total).map(|(current, total)| format!("{current} of {total}"));
+    let words: Vec<String> = [title, info].into_iter().flatten().map(|text| text.trim().to_owned()).collect();
+    let words: Vec<String> = words.into_iter().chain(counted).filter(|text| !text.is_empty()).collect();
+    let message = (!words.is_empty()).then(|| format!("Unity: {}", clean(&words.join(", "))));
+    let (done, total) = match (current, total, pct.filter(is_number)) {
+        (Some(current), total, _) => (current, total),
+        (None, _, Some(pct)) => (pct, Some(1.0)),
+        (None, ..) => (0.0, None),
+    };
+    Some(JobProgress { done, total, message })
 }

@@ -21,9 +21,9 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Hello, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile,
-    ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing, WireId,
-    WorkStatus,
+    Heartbeat, Hello, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts,
+    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing,
+    WireId, WorkStatus,
 };
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
 use crate::protocol::framing::http::{Request, Response};
@@ -104,6 +104,10 @@ impl Dialect for Pipeline {
         Endpoint::Http { port, token: facts.token.clone() }
     }
 
+    fn registry(&self) -> Option<(&'static str, &'static str)> {
+        Some(("com.unity.pipeline", "0.8.0-exp.1"))
+    }
+
     fn gives_way(&self) -> bool {
         true
     }
@@ -180,6 +184,18 @@ impl Dialect for Pipeline {
 
     fn read_standing(&self, reply: &Reply) -> Option<Standing> {
         wire::read_standing(reply)
+    }
+
+    fn main_thread_question(&self) -> Option<Request> {
+        Some(wire::main_thread_question())
+    }
+
+    fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
+        wire::read_main_thread(reply)
+    }
+
+    fn read_job_progress(&self, reply: &Reply) -> Option<JobProgress> {
+        jobs::read_progress(reply)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

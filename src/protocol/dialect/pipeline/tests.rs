@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::tests::{Vector, all, have_kinds};
-use super::super::{AnswerBody, Expected, FileState, Met, Recovery, Refusal};
+use super::super::{AnswerBody, EditorState, Expected, FileState, Met, Recovery, Refusal};
 use super::*;
 use crate::protocol::ids::CallId;
 
@@ -327,5 +327,49 @@ fn a_status_file_tells_how_what_was_begun_ends() {
         [r#"{"status":"up_to_date"}"#, r#"{"status":"completed"}"#, r#"{"success":false,"status":"x"}"#, "null", "{}"]
     {
         assert!(!begins(over), "{over}");
+    }
+}
+
+#[test]
+fn the_main_thread_says_what_the_editor_does_and_a_refresh_is_no_reload() {
+    let question = Pipeline.main_thread_question().expect("a question");
+    assert_eq!((question.method, &*question.path), ("GET", "/api/editor_status"));
+    let told = |text: &str| Pipeline.read_main_thread(&reply(&question.path, 200, text));
+    let state = |text: &str| told(text).map(|told| (told.state, told.importing));
+    for (status, compiling, refreshing, mode, state_) in [
+        ("ready", false, false, "stopped", EditorState::Ready),
+        ("playing", false, false, "playing", EditorState::Playing),
+        ("ready", false, false, "paused", EditorState::Playing),
+        ("compiling", true, false, "stopped", EditorState::Compiling),
+        ("reloading", false, true, "stopped", EditorState::Ready),
+    ] {
+        let text = format!(
+            r#"{{"status":"{status}","compiling":{compiling},"domainReloadInProgress":{refreshing},"playMode":"{mode}"}}"#
+        );
+        assert_eq!(state(&text), Some((state_, refreshing)), "{text}");
+    }
+    for other in ["{}", r#"{"status":"ready","lastHeartbeat":"x"}"#, "[]"] {
+        assert_eq!(told(other), None, "{other}");
+    }
+    assert!(told(r#"{"playMode":"stopped"}"#).is_some_and(|told| told.inferred));
+}
+
+#[test]
+fn a_job_tells_the_progress_bar_of_the_editor() {
+    let told = |progress: &str| {
+        let text = format!(r#"{{"jobId":"j","state":"running","progress":{progress}}}"#);
+        Pipeline.read_job_progress(&reply(wire::JOB, 200, &text)).map(|told| (told.done, told.total, told.message))
+    };
+    let words = |words: &str| Some(words.to_owned());
+    let all = r#"{"title":"Importing assets","info":"A.png","current":3,"total":10,"pct":0.3}"#;
+    assert_eq!(told(all), Some((3.0, Some(10.0), words("Unity: Importing assets, A.png, 3 of 10"))));
+    assert_eq!(told(r#"{"title":"Baking","pct":0.25}"#), Some((0.25, Some(1.0), words("Unity: Baking"))));
+    assert_eq!(told(r#"{"title":" ","current":-1,"total":0}"#), Some((0.0, None, None)));
+    assert_eq!(
+        told(r#"{"title":"a\u001b[31m","current":2}"#).and_then(|(.., said)| said).map(|said| said.contains('\u{1b}')),
+        Some(false)
+    );
+    for nothing in ["null", "7", r#"{"current":"x"}"#] {
+        assert_eq!(told(nothing), None, "{nothing}");
     }
 }

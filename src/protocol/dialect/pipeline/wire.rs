@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use super::super::rpc::{self, is_object, loggable, object_text, quoted};
 use super::super::wreck::{self, Wreck};
 use super::super::{
-    BadGreeting, EncodeError, Encoded, Expected, Greeted, Hello, JournalKey, Met, Order, Recovery, Reply, Standing,
+    BadGreeting, EditorState, EncodeError, Encoded, Expected, Greeted, Heartbeat, Hello, JournalKey, Met, Order,
+    Recovery, Reply, Standing,
 };
 use super::{errors, project};
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
@@ -18,6 +19,8 @@ use crate::protocol::framing::http::{Request, Response};
 
 /// The status, which the editor answers off its main thread. It says nothing about that thread.
 pub(super) const STATUS: &str = "/api/status";
+/// The state, as its main thread tells it. It waits behind a command that runs.
+const EDITOR_STATUS: &str = "/api/editor_status";
 /// The list of commands.
 pub(super) const COMMANDS: &str = "/api/commands";
 /// The same with one command only, from 0.6 on. Earlier versions know no such parameter, and list all.
@@ -34,9 +37,17 @@ pub(super) const CANCEL: &str = "/api/job/cancel";
 const WORK_BEGINS_MAX: Duration = Duration::from_secs(60);
 const JSON: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
+fn get(path: String) -> Request {
+    Request { method: "GET", path: path.into(), headers: &[], body: Bytes::new() }
+}
+
+/// The question that only the main thread answers.
+pub(super) fn main_thread_question() -> Request {
+    get(EDITOR_STATUS.to_owned())
+}
+
 /// Encodes this order as one request.
 pub(super) fn encode(order: &Order<'_>) -> Result<Encoded, EncodeError> {
-    let get = |path: String| Request { method: "GET", path: path.into(), headers: &[], body: Bytes::new() };
     let post = |path: &'static str, body: String| {
         let body = rpc::within(body.into(), PIPELINE_REQUEST_MAX_BYTES)?;
         Ok::<_, EncodeError>(Request { method: "POST", path: path.into(), headers: JSON, body })
@@ -180,4 +191,18 @@ pub(super) fn read_standing(reply: &Reply) -> Option<Standing> {
         ("settling", None) => Standing::Blocked("Unity has not settled since its start, and takes no calls yet".into()),
         _ => Standing::TakesCalls,
     })
+}
+
+/// Reads what the main thread says of the editor. "reloading" only means that assets are refreshed, as in an import.
+pub(super) fn read_main_thread(reply: &Reply) -> Option<Heartbeat> {
+    let Reply::Result(said) = reply else { return None };
+    let said: Value = serde_json::from_str(said.get()).ok()?;
+    let play_mode = said.get("playMode").and_then(Value::as_str)?;
+    let is = |name: &str| said.get(name) == Some(&Value::Bool(true));
+    let state = match play_mode {
+        _ if is("compiling") => EditorState::Compiling,
+        "playing" | "paused" => EditorState::Playing,
+        _ => EditorState::Ready,
+    };
+    Some(Heartbeat { importing: is("domainReloadInProgress"), ..Heartbeat::inferred(state, Duration::ZERO) })
 }

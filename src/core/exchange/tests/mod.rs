@@ -1,3 +1,5 @@
+mod main_thread;
+
 use std::time::Duration;
 
 use serde_json::value::RawValue;

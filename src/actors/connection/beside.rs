@@ -1,0 +1,96 @@
+//! What is asked on connections of their own, beside the requests that are sent one after another: a question to the editor's main
+//! thread, and the question for the heartbeat while a call has not been answered.
+//!
+//! A question to the main thread is never abandoned while the connection lives: the editor would keep it, and what comes after it
+//! would wait behind it.
+
+use std::convert::Infallible;
+
+use tokio::time::{Instant, sleep};
+
+use super::ConnectionTask;
+use super::requests::UNAUTHORIZED;
+use crate::core::exchange::{Beside, Exchange};
+use crate::core::link::Fact;
+use crate::fsm::cause::Cause;
+use crate::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_AGAIN};
+use crate::protocol::dialect::{Encoded, Order, Reply, Secret, WireId};
+use crate::protocol::framing::http::Request;
+
+impl ConnectionTask {
+    /// Asks what may be asked, again and again, if the dialect has a question to the main thread.
+    pub(super) async fn ask_beside(&self) -> Infallible {
+        let Some(question) = self.guarded("question", || self.target.dialect.main_thread_question()).flatten() else {
+            return std::future::pending().await;
+        };
+        let mut token = self.target.endpoint.token().cloned();
+        loop {
+            sleep(LIVENESS_EVERY).await;
+            match self.decide(Exchange::asks_beside) {
+                Beside::Nothing => {}
+                Beside::Heartbeat => self.ask_heartbeat_beside(&mut token).await,
+                Beside::MainThread => self.ask_main_thread(&question, &mut token).await,
+            }
+        }
+    }
+
+    /// Asks the main thread until it has answered.
+    async fn ask_main_thread(&self, question: &Request, token: &mut Option<Secret>) {
+        loop {
+            let began = Instant::now();
+            let number = self.with.contact.next_wire_number();
+            let asked = self.ask_once(number, question, token);
+            let reply = self.before_calls(Cause::Stalled, asked).await;
+            // The editor's own server waits for its main thread for a minute, and then gives up.
+            let is_still =
+                began.elapsed() >= FRAME_OLD && reply.as_ref().is_some_and(|reply| self.target.dialect.gives_up(reply));
+            if is_still {
+                sleep(MAIN_THREAD_ASKED_AGAIN).await;
+                continue;
+            }
+            let read = |reply: &Reply| self.guarded("heartbeat", || self.target.dialect.read_main_thread(reply));
+            let told = reply.as_ref().and_then(read).flatten();
+            self.decide(|exchange, ledger, now| exchange.main_thread_answered(told, ledger, now));
+            self.infer_main_thread();
+            return self.shared.wake();
+        }
+    }
+
+    async fn ask_heartbeat_beside(&self, token: &mut Option<Secret>) {
+        let Ok((number, Encoded::Request(question))) = self.encode(None, &Order::Heartbeat) else { return };
+        self.exchange().asks_heartbeat(number);
+        match self.ask_once(number, &question, token).await {
+            Some(reply) => drop(self.reply_came(number, reply).await),
+            None => self.exchange().not_asked(number),
+        }
+    }
+
+    /// Asks once. `None` if the question is lost; that the editor is gone is found out elsewhere.
+    async fn ask_once(&self, number: u64, question: &Request, token: &mut Option<Secret>) -> Option<Reply> {
+        let bytes = question.encode(self.target.endpoint.port(), token.as_ref().map(Secret::reveal));
+        let stream = self.connect_anew().await.ok()?;
+        let response = self.exchange_over(stream, &bytes, None).await.ok()?;
+        if response.status == UNAUTHORIZED {
+            *token = self.token_now().await.or_else(|| token.take());
+            return None;
+        }
+        let id = WireId { number, call: None };
+        self.guarded("message", || self.target.dialect.read_response(id, question, response))
+    }
+
+    /// Keeps what can be inferred of the main thread, for the status and the texts about calls.
+    pub(super) fn infer_main_thread(&self) {
+        if self.target.dialect.main_thread_question().is_none() {
+            return;
+        }
+        let inferred = self.decide(|exchange, ledger, now| {
+            let inferred = exchange.main_thread(ledger, now);
+            ledger.felt(self.epoch, inferred, now);
+            inferred
+        });
+        if let Some(inferred) = inferred.filter(|inferred| inferred.running == 0) {
+            self.with.env.events.heartbeat_felt(inferred.frame_age);
+        }
+        self.with.contact.view.tell(Fact::Felt(inferred));
+    }
+}

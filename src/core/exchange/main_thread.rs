@@ -1,0 +1,74 @@
+//! What is known of an editor's main thread, where its heartbeat does not tell.
+//!
+//! While the editor has no call, it is asked a question that only this thread answers. Its silence shows that the thread stands still.
+//! A call that was sent then would wait in the editor behind the question, where nothing proves that it has not run. So none is sent
+//! until the question is answered. While the editor has a call, it is not asked: the question would wait behind the call.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Exchange;
+use super::types::{Beside, Errand, MainThread, ReplyTo};
+use crate::core::calls::Ledger;
+use crate::limits::{MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
+use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
+use crate::protocol::ids::CallId;
+
+impl Exchange {
+    /// Decides what is asked beside the other requests, and records it. Only an editor that runs calls as jobs takes requests at the
+    /// same time.
+    pub fn asks_beside(&mut self, ledger: &mut Ledger, now: Instant) -> Beside {
+        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) {
+            return Beside::Nothing;
+        }
+        if self.awaits(|open| matches!(open, ReplyTo::Call(..))) {
+            self.errands.retain(|errand| *errand != Errand::Heartbeat);
+            return if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) {
+                Beside::Nothing
+            } else {
+                Beside::Heartbeat
+            };
+        }
+        let is_idle = self.proven && !self.closed && !self.blocked && self.out() == 0 && ledger.counts() == (0, 0);
+        let is_due = |over: Instant| now.saturating_duration_since(over) >= MAIN_THREAD_ASKED_EVERY;
+        if !is_idle || self.main_thread.is_asked() || !self.main_thread.over.is_none_or(is_due) {
+            return Beside::Nothing;
+        }
+        self.main_thread.asked = Some(now);
+        Beside::MainThread
+    }
+
+    /// Handles the end of the question to the main thread. `told`: its answer, if it tells anything. Calls may be sent again.
+    pub fn main_thread_answered(&mut self, told: Option<Heartbeat>, ledger: &mut Ledger, now: Instant) {
+        self.main_thread = MainThread { asked: None, over: Some(now), told };
+        self.calls_wait = ledger.has_held();
+        if self.blocked {
+            // What kept it is over, most likely.
+            self.order(Errand::Heartbeat);
+        }
+    }
+
+    /// Notes what the editor says of the progress of a job. Returns whether it is another than before.
+    pub fn job_progressed(&mut self, call: CallId, progress: &JobProgress, now: Instant) -> bool {
+        self.jobs.progressed(call, progress, now)
+    }
+
+    /// Returns what can be inferred of the main thread; `None` if nothing can.
+    pub fn main_thread(&mut self, ledger: &Ledger, now: Instant) -> Option<Heartbeat> {
+        if let Some((call, _, sent)) = ledger.running() {
+            self.main_thread.told = None;
+            let since = self.jobs.moved(call).map_or(sent, |moved| moved.max(sent));
+            let still = now.saturating_duration_since(since);
+            let told = Heartbeat { running: 1, ..Heartbeat::inferred(EditorState::Unknown, still) };
+            return Some(told).filter(|_| still >= NO_PROGRESS_AFTER);
+        }
+        if ledger.follows_work() {
+            self.main_thread.told = None;
+        }
+        let told = self.main_thread.told;
+        let Some(since) = self.main_thread.asked else { return told };
+        let told = told.unwrap_or(Heartbeat::inferred(EditorState::Unknown, Duration::ZERO));
+        Some(Heartbeat { frame_age: now.saturating_duration_since(since), ..told })
+    }
+}

@@ -1,0 +1,255 @@
+//! What keeps a connected editor from its calls is told: in the status, in the progress of a call, and in its answer. The tests run for
+//! each package that has the fact.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
+use holdfast::config::Config;
+use holdfast::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
+use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Task};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+const PID: u32 = 4711;
+/// The question to the main thread is open by then, and its silence is told.
+const SEEN: Duration =
+    Duration::from_secs(FRAME_OLD.as_secs() + MAIN_THREAD_ASKED_EVERY.as_secs() + 2 * LIVENESS_EVERY.as_secs());
+
+struct Stage {
+    it: Gateway,
+    unity: FakeUnity,
+    package: &'static Package,
+    version: PackageVersion,
+    _folder: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn set(package: &'static Package, version: PackageVersion, client: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["Assets", "ProjectSettings"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let project: PathBuf = dunce::canonicalize(folder.path()).unwrap();
+        let setup = Setup::default();
+        let config = Config { project: Some(project.clone()), ports: Vec::new(), ..setup.config };
+        let setup = Setup { config, ..setup };
+        setup.host.set_process(PID, Liveness::Alive);
+        let owner = Owner { pid: PID, name: "Unity".to_owned(), command_line: vec!["Unity".to_owned()] };
+        setup.host.set_owner(PORT, owner);
+        let config = FakeUnityConfig {
+            port: PORT,
+            package,
+            package_version: version,
+            project: Some(project),
+            machine: Some(Machine(setup.host.clone())),
+            pid: Some(PID),
+            ..editor()
+        };
+        let unity = unity(&setup.net, config).await;
+        let mut it = gateway(setup);
+        it.client.open_as(client, "2025-06-18", json!({})).await;
+        it.ready().await;
+        Self { it, unity, package, version, _folder: folder }
+    }
+
+    fn status(&self) -> Value {
+        let parts = &self.it.parts;
+        holdfast::actors::editors::snapshot(&parts.seat(&parts.client))
+    }
+
+    fn summary(&self) -> String {
+        self.status()["summary"].as_str().unwrap().to_owned()
+    }
+
+    async fn begin(&mut self, task: Task, key: &str) -> Value {
+        let Call { tool, arguments, .. } = (self.package.call)(task, key, self.version);
+        self.it.client.call_with_progress(tool, arguments, "p").await
+    }
+
+    fn progress(&self) -> Vec<String> {
+        let told = self.it.client.notifications("notifications/progress").into_iter();
+        told.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+/// The packages whose main thread is asked, each in the versions in which it is.
+fn asked() -> impl Iterator<Item = (&'static Package, PackageVersion)> {
+    let of = |package: &'static Package| package.facts.versions.iter().map(move |version| (package, *version));
+    PACKAGES.iter().copied().flat_map(of).filter(|(package, version)| (package.facts.main_thread_is_asked)(*version))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_main_thread_that_stands_still_is_told_and_no_call_is_sent_behind_the_question() {
+    for (package, version) in asked() {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, UNKNOWN).await;
+        sleep(SEEN).await;
+        assert!(stage.summary().ends_with("is connected: it is ready."), "{name}: {}", stage.summary());
+        stage.unity.busy(Duration::from_secs(300));
+        sleep(SEEN).await;
+        assert!(stage.summary().contains("main thread has stood still for"), "{name}: {}", stage.summary());
+        let began = Instant::now();
+        let call = stage.begin(Task::Count, "held").await;
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(failed && text.starts_with("Not executed") && text.contains("was not sent"), "{name}: {text}");
+        assert!(text.contains("main thread has stood still for"), "{name}: {text}");
+        assert!(stage.progress().iter().any(|told| told.contains("main thread has stood still")), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(200), "{name}: {:?}", began.elapsed());
+        let call = stage.begin(Task::Count, "later").await;
+        sleep(Duration::from_secs(1)).await;
+        assert!(stage.it.client.answered(&call).is_none() && stage.unity.runs("held") == 0, "{name}");
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_comes_while_the_main_thread_is_asked_is_sent_when_it_answers() {
+    for (package, version) in asked() {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, PATIENT).await;
+        sleep(SEEN).await;
+        stage.unity.busy(SEEN + Duration::from_secs(70));
+        sleep(SEEN).await;
+        let call = stage.begin(Task::Count, "held").await;
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(!failed && stage.unity.runs("held") == 1, "{name}: {text}");
+        sleep(SEEN).await;
+        assert!(stage.summary().ends_with("is connected: it is ready."), "{name}: {}", stage.summary());
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_progress_is_told_as_most_likely() {
+    for (package, version) in asked() {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, UNKNOWN).await;
+        let call = stage.begin(Task::Hold, "x").await;
+        sleep(NO_PROGRESS_AFTER + 2 * LIVENESS_EVERY).await;
+        let guess = "most likely its main thread is busy or stands still: no progress for";
+        assert!(stage.summary().contains(guess), "{name}: {}", stage.summary());
+        let (text, _) = stage.it.client.text(&call).await;
+        assert!(text.starts_with("Still running") && text.contains(guess), "{name}: {text}");
+        assert!(stage.progress().iter().any(|told| told.contains(guess)), "{name}: {:?}", stage.progress());
+        stage.unity.release();
+        sleep(SEEN).await;
+        assert!(stage.summary().ends_with("is connected: it is ready."), "{name}: {}", stage.summary());
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_progress_bar_of_the_editor_is_told_with_a_call_that_waits_for_it() {
+    for (package, version) in asked() {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, PATIENT).await;
+        // Until a command has run, an import is told as the start of the editor.
+        let first = stage.begin(Task::Count, "first").await;
+        stage.it.client.text(&first).await;
+        let call = stage.begin(Task::Hold, "x").await;
+        sleep(Duration::from_secs(1)).await;
+        stage.unity.import(Duration::from_secs(100));
+        sleep(Duration::from_secs(35)).await;
+        let told = stage.progress();
+        assert!(told.iter().any(|told| told.contains("Unity: Importing assets, Assets, 3 of 10")), "{name}: {told:?}");
+        assert!(!told.iter().any(|told| told.contains("no progress")), "{name}: {told:?}");
+        stage.unity.release();
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(!failed, "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialog_is_told_by_its_title_and_its_buttons() {
+    for (package, version) in asked().filter(|(package, version)| (package.facts.names_dialogs)(*version)) {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, UNKNOWN).await;
+        let shown = "the dialog \"Fake Unity\" (buttons: OK, Cancel) is open in Unity's window";
+        // One that opens while a call runs.
+        let running = stage.begin(Task::Hold, "x").await;
+        sleep(Duration::from_secs(1)).await;
+        stage.unity.modal(true);
+        sleep(2 * LIVENESS_EVERY).await;
+        assert!(stage.summary().contains(shown), "{name}: {}", stage.summary());
+        let (text, _) = stage.it.client.text(&running).await;
+        assert!(text.starts_with("Still running") && text.contains(shown), "{name}: {text}");
+        assert!(stage.progress().iter().any(|told| told.contains(shown)), "{name}: {:?}", stage.progress());
+        // One that is open when a call comes.
+        stage.unity.modal(false);
+        stage.unity.release();
+        sleep(SEEN).await;
+        stage.unity.modal(true);
+        sleep(2 * LIVENESS_EVERY).await;
+        let call = stage.begin(Task::Count, "held").await;
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(failed && text.starts_with("Not executed") && text.contains(shown), "{name}: {text}");
+        assert_eq!(stage.unity.runs("held"), 0, "{name}");
+        stage.unity.modal(false);
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialog_that_opens_under_a_request_that_begins_work_is_told_with_it() {
+    for (package, version) in asked().filter(|(package, version)| (package.facts.names_dialogs)(*version)) {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, PATIENT).await;
+        stage.unity.busy(Duration::from_secs(30));
+        let call = stage.begin(Task::Compile, "x").await;
+        sleep(Duration::from_secs(1)).await;
+        stage.unity.modal(true);
+        sleep(Duration::from_secs(20)).await;
+        let shown = "the dialog \"Fake Unity\"";
+        assert!(stage.summary().contains(shown), "{name}: {}", stage.summary());
+        assert!(stage.progress().iter().any(|told| told.contains(shown)), "{name}: {:?}", stage.progress());
+        stage.unity.modal(false);
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(!failed, "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_has_not_settled_is_told_and_its_calls_wait() {
+    for package in PACKAGES.iter().copied() {
+        for version in
+            package.facts.versions.iter().copied().filter(|version| (package.facts.tells_of_settling)(*version))
+        {
+            let name = format!("{} {version}", package.name);
+            let mut stage = Stage::set(package, version, PATIENT).await;
+            stage.unity.import(Duration::from_secs(30));
+            sleep(2 * LIVENESS_EVERY).await;
+            assert!(stage.summary().contains("Unity has not settled since its start"), "{name}: {}", stage.summary());
+            let call = stage.begin(Task::Count, "held").await;
+            sleep(Duration::from_secs(15)).await;
+            assert!(stage.it.client.answered(&call).is_none() && stage.unity.runs("held") == 0, "{name}");
+            assert!(
+                stage.progress().iter().any(|told| told.contains("has not settled")),
+                "{name}: {:?}",
+                stage.progress()
+            );
+            let (text, failed) = stage.it.client.text(&call).await;
+            assert!(!failed && stage.unity.runs("held") == 1, "{name}: {text}");
+            stage.it.close().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_main_thread_says_of_the_editor_is_told() {
+    for (package, version) in asked() {
+        let name = format!("{} {version}", package.name);
+        let mut stage = Stage::set(package, version, PATIENT).await;
+        let first = stage.begin(Task::Count, "first").await;
+        stage.it.client.text(&first).await;
+        stage.unity.play(true);
+        sleep(SEEN).await;
+        assert!(stage.summary().ends_with("is connected: it is in play mode."), "{name}: {}", stage.summary());
+        stage.it.close().await;
+    }
+}
