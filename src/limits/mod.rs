@@ -164,34 +164,12 @@ pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
 pub const JOB_ASKED_MIN: Duration = Duration::from_millis(50);
 /// The longest pause between two such questions: what a job costs beside itself is half of it, on average.
 pub const JOB_ASKED_MAX: Duration = Duration::from_millis(500);
-/// If an editor drew its last frame longer ago than this, its main thread is reported as still. An editor out of focus draws a
-/// frame every one to three seconds, and some work takes as long.
-pub const FRAME_OLD: Duration = Duration::from_secs(5);
-/// How often the main thread of an editor that tells nothing of it is asked a question while the editor has no call. Each costs the
-/// thread one turn, and a call that comes meanwhile waits for it.
-pub const MAIN_THREAD_ASKED_EVERY: Duration = Duration::from_secs(5);
-/// When such a main thread is asked again after the editor's own server has given up to wait for it, or the question was lost.
-pub const MAIN_THREAD_ASKED_AGAIN: Duration = Duration::from_millis(500);
-/// If an editor with such a main thread says nothing of the progress of a call for this long, the thread is called busy or still,
-/// "most likely". Most calls take less, and longer work shows a progress bar that moves every few seconds.
-pub const NO_PROGRESS_AFTER: Duration = Duration::from_secs(15);
-/// A call without an answer for this long is named in the headline of the status. So is a main thread without a frame for this
-/// long while it has a call: the headline must not say "ready" while nothing moves.
-pub const STILL_AFTER: Duration = Duration::from_secs(2);
-/// If an editor's last heartbeat is older than this, the editor is reported as silent. The gateway asks every [`LIVENESS_EVERY`];
-/// this is half an interval more.
-pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 /// A process that began this much later than an editor's files were written may be another one with the same id. Far more than
 /// the difference between clocks and file systems; an editor's files are hours old when it crashes.
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
-/// How often `holdfast_wait_ready` looks whether a still editor moves again: no event reports that.
-pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long `holdfast_wait_ready` waits for a change where only the user can help: longer than a survey takes, so that
 /// the user's last step is seen, and no longer, because waiting does not help.
 pub const HOPELESS_LOOK: Duration = Duration::from_secs(3);
-/// How long an editor that answers heartbeats off its main thread may send nothing before the connection is lost. The gateway
-/// asks every [`LIVENESS_EVERY`]: after three unanswered questions the process is frozen or the network is dead, not busy.
-pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
 /// Longest code sent to Unity-MCP, in bytes: the editor has it four times, in its console and its answer. More is a mistake.
 pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
 /// Largest body of a call that Unity's own package takes; it answers 413 to a larger one.
@@ -604,5 +582,7 @@ pub use metrics::*;
 pub mod resources;
 mod results;
 pub use results::*;
+mod still;
+pub use still::*;
 #[cfg(test)]
 mod tests;
