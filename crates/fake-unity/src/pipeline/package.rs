@@ -75,6 +75,8 @@ pub(crate) static PACKAGE: Package = Package {
             "test_status",
         ],
         greeting: ("POST /", &[]),
+        // The descriptor, and the list of commands, name when the domain began.
+        shows_reloads: true,
         compile_file: true,
         compile_tells: false,
         heartbeat: true,
