@@ -10,8 +10,7 @@
 //!
 //! A greeting shows which program answered it, but nothing about later connections. So before each call the greeting is repeated
 //! on a second connection, after the connection for the call was opened: the program that accepted the call's connection was
-//! still listening then. An editor that asks for a token refuses calls that are meant for another one, so there the idle connection
-//! to the greeted domain is enough while it is open.
+//! still listening then.
 
 use std::sync::Arc;
 
@@ -196,46 +195,26 @@ impl Requests {
         task.before_calls(Cause::Stalled, again).await
     }
 
-    /// Connects for a call. Another program may listen by now, so the owner of the port is checked again. Unless it is certain that
-    /// the domain is the one that was greeted, the greeting is repeated on a second connection. If something is wrong, the connection
-    /// ends, and the next dial finds out what.
+    /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
+    /// repeated on a second connection. If something is wrong, the connection ends, and the next dial finds out what.
     async fn connect_for_call(&mut self, task: &ConnectionTask) -> Result<BoxStream, Disconnect> {
-        let is_certain = self.is_as_greeted().await;
         let connected = async {
-            let stream = task.connect_anew().await?;
-            let beside = if is_certain { None } else { Some(task.connect_anew().await?) };
+            let both = (task.connect_anew().await?, task.connect_anew().await?);
             match task.carrier().identify().await {
-                Ok(_) => Ok((stream, beside)),
+                Ok(_) => Ok(both),
                 Err(_) => Err(task.unsent("the port may belong to another program now")),
             }
         };
-        let (mut stream, beside) = task.before_calls(Cause::Connecting, connected).await?;
-        if let Some(mut beside) = beside {
-            // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
-            if is_gone(&mut beside).await {
-                return Err(task.unsent("it hung up before it was greeted"));
-            }
-            self.greet_again(task, beside).await?;
-        } else if !self.is_as_greeted().await {
-            return Err(task.unsent("it hung up meanwhile, and may have reloaded"));
+        let (mut stream, mut beside) = task.before_calls(Cause::Connecting, connected).await?;
+        // The lookup takes time, and a write to a connection that was closed in the meantime would still succeed.
+        if is_gone(&mut beside).await {
+            return Err(task.unsent("it hung up before it was greeted"));
         }
+        self.greet_again(task, beside).await?;
         if is_gone(&mut stream).await {
             return Err(task.unsent("it hung up before it was asked"));
         }
         Ok(stream)
-    }
-
-    /// Whether it is certain that the greeted domain still serves the port: the idle connection to it is open. Without a token that is
-    /// not enough, because a call that reaches another program would not be refused.
-    async fn is_as_greeted(&mut self) -> bool {
-        if self.token.is_none() || self.is_in_doubt {
-            return false;
-        }
-        let Some(idle) = &mut self.idle else { return false };
-        if is_gone(idle).await {
-            (self.idle, self.is_in_doubt) = (None, true);
-        }
-        !self.is_in_doubt
     }
 
     /// Asks for the greeting again, which must be answered as before.
