@@ -153,7 +153,7 @@ pub fn differences(
     beside(Fact::ReloadFollows, compile.reload_follows.to_string(), unannounced.to_string());
     beside(Fact::Heartbeat, properties.heartbeat.to_string(), facts.heartbeat.to_string());
     let is_asked = dialect.main_thread_question().is_some();
-    beside(Fact::MainThread, is_asked.to_string(), (facts.main_thread_is_asked)(version).to_string());
+    beside(Fact::MainThread, is_asked.to_string(), (facts.main_thread_question)(version).is_some().to_string());
     beside(Fact::Push, properties.push.to_string(), facts.push.to_string());
     let key = JournalKey { journal: "journal".to_owned(), id: CallId::from_random([7; 16]).to_string(), seq: 1 };
     let id = WireId { number: 1, call: None };

@@ -79,7 +79,11 @@ impl Stage {
 /// The packages whose main thread is asked, each in the versions in which it is.
 fn asked() -> impl Iterator<Item = (&'static Package, PackageVersion)> {
     let of = |package: &'static Package| package.facts.versions.iter().map(move |version| (package, *version));
-    PACKAGES.iter().copied().flat_map(of).filter(|(package, version)| (package.facts.main_thread_is_asked)(*version))
+    PACKAGES
+        .iter()
+        .copied()
+        .flat_map(of)
+        .filter(|(package, version)| (package.facts.main_thread_question)(*version).is_some())
 }
 
 #[tokio::test(start_paused = true)]

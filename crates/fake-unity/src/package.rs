@@ -73,8 +73,8 @@ pub struct Facts {
     pub compile_tells: bool,
     /// Whether the editor answers a question about itself while its main thread is busy.
     pub heartbeat: bool,
-    /// Whether the main thread of this version is asked a question while there is no call, because nothing else tells of it.
-    pub main_thread_is_asked: fn(PackageVersion) -> bool,
+    /// What the main thread of this version is asked while there is no call, because nothing else tells of it.
+    pub main_thread_question: fn(PackageVersion) -> Option<&'static str>,
     /// Whether this version says which dialog is open.
     pub names_dialogs: fn(PackageVersion) -> bool,
     /// Whether this version says that the editor has not settled since its start.
@@ -138,7 +138,7 @@ impl Facts {
         compile_reloads: true,
         compile_tells: true,
         heartbeat: false,
-        main_thread_is_asked: |_| false,
+        main_thread_question: |_| None,
         names_dialogs: |_| false,
         tells_of_settling: |_| false,
         push: false,

@@ -9,7 +9,7 @@ use holdfast_mcp_client::answer::Ran;
 use holdfast_mcp_client::session::Promise;
 use serde_json::Value;
 
-use super::run::{Answer, Run, Said, Verdict, text_of};
+use super::run::{Answer, Run, Said, Verdict, is_of_a_call, text_of};
 use super::{bounds, log};
 use crate::history::Event;
 
@@ -181,21 +181,27 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
 
 /// I8: there are never two live connections. Over HTTP each request has its own connection. The greeting before a call has a
 /// connection in addition to the call's. One more carries nothing; it shows when the editor leaves. There, at most one connection
-/// has an unanswered request.
+/// has an unanswered request. Where the main thread is asked a question, one request may be beside it or beside a call; no call is
+/// beside that question.
 pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();
     if run.facts().shape == Shape::ConnectionEach {
-        let mut asking = BTreeSet::new();
+        let question = (run.facts().main_thread_question)(run.package.newest());
+        let mut asking = BTreeMap::new();
         for (at, event) in run.events() {
             match event {
                 Event::Dialed(connection) => {
                     live.insert(*connection);
                     verdict.look(live.len() <= 3, || format!("at {at:?} the connections {live:?} live"));
                 }
-                Event::FrameOut(connection, ..) => {
-                    asking.insert(*connection);
-                    verdict.look(asking.len() <= 1, || format!("at {at:?} the connections {asking:?} ask"));
+                Event::FrameOut(connection, method, id) => {
+                    let is_question = question == Some(method.as_str());
+                    asking.insert(*connection, (is_question, is_of_a_call(id)));
+                    let questions = asking.values().filter(|(is_question, _)| *is_question).count();
+                    let calls = asking.values().filter(|(_, is_call)| *is_call).count();
+                    let good = asking.len() <= 1 || question.is_some() && asking.len() == 2 && questions + calls <= 1;
+                    verdict.look(good, || format!("at {at:?} the connections {asking:?} ask"));
                 }
                 Event::HungUp(connection) => {
                     live.remove(connection);

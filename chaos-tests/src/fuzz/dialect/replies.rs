@@ -82,7 +82,7 @@ fn check_reply(sides: &Sides, reply: Reply, body: &[u8], message: &Value) {
         assert!(some(message, &|value| value.as_u64() == age), "the age that was told");
     }
     if let Some(told) = dialect.read_main_thread(&reply) {
-        assert!((sides.facts().main_thread_is_asked)(sides.package.newest()) && told.inferred);
+        assert!((sides.facts().main_thread_question)(sides.package.newest()).is_some() && told.inferred);
     }
     if let Some(JobProgress { done, total, message }) = dialect.read_job_progress(&reply) {
         assert!(done.is_finite() && done >= 0.0 && total.is_none_or(|total| total.is_finite() && total > 0.0));

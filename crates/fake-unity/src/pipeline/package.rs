@@ -81,7 +81,7 @@ pub(crate) static PACKAGE: Package = Package {
         compile_tells: false,
         heartbeat: true,
         // Before, one request is answered at a time, so that a question would keep every call.
-        main_thread_is_asked: |version| version >= V0_5,
+        main_thread_question: |version| (version >= V0_5).then_some("/api/editor_status"),
         names_dialogs: |version| version >= V0_6,
         tells_of_settling: |version| version >= V0_5,
         withdraws: true,
