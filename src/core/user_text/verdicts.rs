@@ -34,7 +34,7 @@ pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) ->
                 known
                     .obstacle
                     .as_ref()
-                    .map(|by| by.to_string())
+                    .map(ToString::to_string)
                     .or(known.heartbeat.map(|(felt, ago)| heartbeat(felt, ago)))
             }) {
                 Some(doing) => asked_meanwhile(&doing),
@@ -63,7 +63,7 @@ fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Op
     let proof =
         if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
     let doing = answer.known.as_ref().and_then(|known| {
-        let obstacle = known.obstacle.as_ref().map(|by| by.to_string());
+        let obstacle = known.obstacle.as_ref().map(ToString::to_string);
         obstacle.or_else(|| known.heartbeat.and_then(|(felt, ago)| hindered(felt, ago)))
     });
     let doing = doing.map(|doing| asked_meanwhile(&doing)).unwrap_or_default();
