@@ -47,8 +47,8 @@ pub fn start(
                 let busy = busy_files.iter().map(|name| project.join(name)).collect();
                 probe.await_result(file, busy, *quiet).await;
             }
-            Recovery::StatusFile { path, running, before } => {
-                probe.follow((*path, file), running.map(|running| project.join(running)), *before).await;
+            Recovery::StatusFile { running, before, .. } => {
+                probe.follow(file, running.map(|running| project.join(running)), *before).await;
                 // Calls waited for the end of the work.
                 probe.calls.tell_of_held();
             }
@@ -144,13 +144,14 @@ impl Probe {
 
     /// Follows work through its file to its end, and through the reload that may follow the end. Nothing but a new connection shows
     /// that this reload is over, and only time that there is none. `before`: what stood for the file before the call.
-    async fn follow(&self, (path, file): (&'static str, PathBuf), running: Option<PathBuf>, before: u64) {
+    async fn follow(&self, file: PathBuf, running: Option<PathBuf>, before: u64) {
         let mut since: Option<Instant> = None;
         while self.is_sought() {
             let (dialect, file, running) = (self.dialect, file.clone(), running.clone());
+            let of = self.recovery.clone();
             let look = self.look(move |host, _| {
                 let (now, content) = state_of(host, &file);
-                let told = content.filter(|_| now != before).and_then(|bytes| dialect.read_status_file(path, &bytes));
+                let told = content.filter(|_| now != before).and_then(|bytes| dialect.read_status_file(&of, &bytes));
                 let runs = || running.filter(|running| host.exists(running)).map(|_| WorkStatus::Runs);
                 told.or_else(runs).map_or(Seen::Nothing, Seen::Status)
             });

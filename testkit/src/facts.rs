@@ -388,11 +388,11 @@ impl Dialect for Wrong {
     fn gives_up(&self, reply: &Reply) -> bool {
         self.inner.gives_up(reply)
     }
-    fn begins_work(&self, reply: &Reply) -> bool {
-        self.inner.begins_work(reply)
+    fn begins_work(&self, reply: &Reply, asked: &Recovery) -> Option<Recovery> {
+        self.inner.begins_work(reply, asked)
     }
-    fn read_status_file(&self, path: &str, bytes: &[u8]) -> Option<WorkStatus> {
-        self.inner.read_status_file(path, bytes)
+    fn read_status_file(&self, of: &Recovery, bytes: &[u8]) -> Option<WorkStatus> {
+        self.inner.read_status_file(of, bytes)
     }
     fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
         self.inner.read_unnamed(frame)

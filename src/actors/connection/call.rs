@@ -78,12 +78,13 @@ impl ConnectionTask {
         let after = After {
             tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
-            follows: matches!(prepared.recovery, Recovery::StatusFile { .. }),
+            follows: Some(prepared.recovery.clone()).filter(|how| matches!(how, Recovery::StatusFile { .. })),
             reload: prepared.reload_follows,
             signs: self.signs_before(prepared.reload_signs).await,
         };
         let terms = Terms {
-            recovery: prepared.recovery,
+            // Without a reply nothing shows that the file is about this call.
+            recovery: if after.follows.is_some() { Recovery::None } else { prepared.recovery },
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
             repeatable: entry.tool.repeatable,
         };
@@ -167,10 +168,15 @@ impl ConnectionTask {
     /// Handles the reply to a call: the answer, or the name of the job that the editor runs it as.
     pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         if self.guarded("reply", || self.target.dialect.gives_up(&reply)) == Some(true) {
-            return self.left_open(id, &after, Loss::GivenUp);
+            return self.left_open(id, Loss::GivenUp, None);
         }
-        if after.follows && self.guarded("work", || self.target.dialect.begins_work(&reply)) == Some(true) {
-            return self.left_open(id, &after, Loss::Reload);
+        let begins = |asked| self.guarded("work", || self.target.dialect.begins_work(&reply, asked)).flatten();
+        if let Some(file) = after.follows.as_ref().and_then(begins) {
+            return self.left_open(id, Loss::Reload, Some(file));
+        }
+        if matches!(reply, Reply::Wreck(_)) && after.follows.is_none() && self.jobs_of().is_some() {
+            // At the most it said that the editor would run the call.
+            return self.left_open(id, Loss::Protocol, None);
         }
         let Some(key) = self.submitted(&reply) else { return self.answered(id, after, reply) };
         self.with.calls.record_job(id, &key);
@@ -181,9 +187,10 @@ impl ConnectionTask {
 
     /// Handles a reply after which only a file can tell how the call ends, if anything can.
     #[expect(clippy::unnecessary_wraps, reason = "the last word on a reply")]
-    fn left_open(&self, id: CallId, after: &After, loss: Loss) -> Result<(), Disconnect> {
-        self.settle(self.decide(|exchange, ledger, now| exchange.left_open(id, loss, ledger, now)));
-        if after.follows {
+    fn left_open(&self, id: CallId, loss: Loss, file: Option<Recovery>) -> Result<(), Disconnect> {
+        let follows = file.is_some();
+        self.settle(self.decide(|exchange, ledger, now| exchange.left_open(id, (loss, file), ledger, now)));
+        if follows {
             let _ = self.bridge.cast(bridge::Message::OutcomeOpen);
         }
         self.shared.wake();
@@ -191,12 +198,14 @@ impl ConnectionTask {
     }
 
     fn submitted(&self, reply: &Reply) -> Option<JournalKey> {
-        let dialect = self.target.dialect;
-        if dialect.properties().shape != Shape::Jobs {
-            return None;
-        }
-        let journal = self.exchange().met().and_then(|met| met.journal.clone())?;
-        self.guarded("job", || dialect.submitted(reply, &journal)).flatten()
+        let journal = self.jobs_of()?;
+        self.guarded("job", || self.target.dialect.submitted(reply, &journal)).flatten()
+    }
+
+    /// Returns the name of what keeps the editor's jobs, if it runs calls as jobs.
+    fn jobs_of(&self) -> Option<String> {
+        let runs_jobs = self.target.dialect.properties().shape == Shape::Jobs;
+        self.exchange().met().and_then(|met| met.journal.clone()).filter(|_| runs_jobs)
     }
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {

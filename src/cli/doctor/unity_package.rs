@@ -21,7 +21,11 @@ pub fn unity_package(project: &Path, (another, gives_way): (bool, bool), unspoke
         State::Absent if standing.is_brought() => Finding::note(ABOUT, standing.says()).fix(fix),
         _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
         State::Absent if another && gives_way => {
-            Finding::note(ABOUT, format!("{}; with both, holdfast would use its own", standing.says())).fix(fix)
+            let says = standing.says();
+            Finding::note(
+                ABOUT,
+                format!("{says}, and is not needed: `{fix}` puts it in, and holdfast would use it then"),
+            )
         }
         // The finding names no command as a fix: with both packages in the project, holdfast would call neither.
         State::Absent if another => Finding::note(

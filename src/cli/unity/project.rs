@@ -134,10 +134,10 @@ impl Site {
         Some(Obstacle::Elsewhere(clean(&other)))
     }
 
-    /// Returns the other packages in the project that holdfast supports, with their versions. Does not list a package that is
-    /// named only in the record of a crashed editor.
+    /// Returns the other packages in the project that holdfast would not use its own beside, with their versions. Does not list a
+    /// package that is named only in the record of a crashed editor.
     pub fn others(&self) -> Vec<String> {
-        let others = dialect::ALL.iter().filter(|dialect| !dialect::OWN.contains(dialect));
+        let others = dialect::ALL.iter().filter(|dialect| !(dialect::OWN.contains(dialect) || dialect.gives_way()));
         let named = others.filter_map(|dialect| {
             let facts = survey::facts(&RealHost, &self.project, *dialect);
             let version = facts.package_version.map(|version| format!(" {version}")).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::types::{Claim, Refused};
 use crate::fsm::call::{Event, State};
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::RUNNING_MAX;
-use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
+use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::Epoch;
 
 /// Where a call is. What belongs to one phase is dropped with it.
@@ -85,7 +85,7 @@ pub(super) enum News {
     },
     Replied(EditorAnswer),
     /// The editor runs the call as a job, which has this key.
-    Submitted(JournalKey),
+    Submitted(Recovery),
     TurnedAway(Cause),
     Withheld {
         answer: EditorAnswer,
@@ -165,8 +165,8 @@ impl Phase {
             (Self::Sent { attempt, .. }, News::Withheld { answer, reloading }) => {
                 Self::Withheld { attempt, answer, since: now, reloading }
             }
-            (Self::Sent { epoch, attempt }, News::Submitted(key)) => {
-                Self::Sent { epoch, attempt: Attempt { recovery: Recovery::Journal(key), ..attempt } }
+            (Self::Sent { epoch, attempt }, News::Submitted(recovery)) => {
+                Self::Sent { epoch, attempt: Attempt { recovery, ..attempt } }
             }
             (Self::Sent { attempt, .. }, _) if is_closed => Self::Sought { attempt, lost: now },
             (Self::Withheld { attempt, answer, since, .. }, News::Told { note, .. }) => {

@@ -6,7 +6,7 @@ use super::{After, Exchange, JobState, JobStep, Settled};
 use crate::core::calls::{Ledger, Settlement};
 use crate::fsm::cause::Loss;
 use crate::fsm::retry::Used;
-use crate::protocol::dialect::JournalKey;
+use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 
 impl Exchange {
@@ -23,11 +23,20 @@ impl Exchange {
     }
 
     /// Handles a reply that leaves open how a call ends: the editor's own server waits for it no longer, or some work has begun whose
-    /// end stands in a file. The call's place is free. `loss`: why the outcome is unknown if nothing tells it.
-    pub fn left_open(&mut self, call: CallId, loss: Loss, ledger: &mut Ledger, now: Instant) -> Settled {
+    /// end stands in this file. The call's place is free. `loss`: why the outcome is unknown if nothing tells it.
+    pub fn left_open(
+        &mut self,
+        call: CallId,
+        (loss, file): (Loss, Option<Recovery>),
+        ledger: &mut Ledger,
+        now: Instant,
+    ) -> Settled {
         self.used = Used::Answered;
         self.quiet.watched(now);
-        self.lost(call, loss, ledger, now)
+        let mut followed = file.map(|file| ledger.follow(call, self.epoch, file, now)).unwrap_or_default();
+        let mut settled = self.lost(call, loss, ledger, now);
+        followed.append(&mut settled.settlements);
+        Settled { settlements: followed, ..settled }
     }
 
     /// The connection goes on without this call, which may have run.

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::core::calls::{HeldCall, Ledger, Settlement};
 use crate::fsm::bridge::Event;
 use crate::fsm::cause::Cause;
-use crate::protocol::dialect::{EditorAnswer, Heartbeat, JournalKey, ReloadSigns};
+use crate::protocol::dialect::{EditorAnswer, Heartbeat, JournalKey, Recovery, ReloadSigns};
 use crate::protocol::ids::CallId;
 use crate::protocol::policy::Grounds;
 
@@ -77,7 +77,7 @@ pub struct After {
     /// Whether the editor also writes the answer into a result file.
     pub in_file: bool,
     /// Whether the end of the work that the call begins stands in a file.
-    pub follows: bool,
+    pub follows: Option<Recovery>,
     /// Whether a domain reload may follow the answer without an announcement.
     pub reload: bool,
     /// What shows that no reload follows, with the state of the assemblies before the call was sent.

@@ -29,7 +29,9 @@ pub fn cause(cause: Cause) -> String {
         Cause::ProjectUnsettled => "it is not decided yet which project to use",
         Cause::ProjectChanged => "the client switched to another project",
         Cause::Busy => "another call is running",
-        Cause::Blocked => "Unity takes no calls for now: a dialog is open, or it has not settled since its start",
+        Cause::Blocked => {
+            "Unity takes no calls for now: a dialog is open, it has not settled since its start, or too many calls wait in it"
+        }
         Cause::Stalled => "Unity is not answering",
         Cause::Listing => "Unity's tool list is being fetched",
         Cause::Gateway => "holdfast's own parts for this editor failed again and again, and rest",

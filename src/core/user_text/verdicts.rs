@@ -130,7 +130,9 @@ fn happened(answer: &Answer, cause: Cause) -> String {
             None => "Unity's bridge was busy with another call".into(),
         },
         Cause::Blocked => {
-            format!("Unity took no calls for {waited}: a dialog is open in it, or it has not settled since its start")
+            format!(
+                "Unity took no calls for {waited}: a dialog is open in it, it has not settled since its start, or too many calls wait in it"
+            )
         }
         Cause::Stalled => {
             "Unity accepts connections, but does not answer (it may be importing, or a dialog is open)".into()

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending,
-    Standing, ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Secret,
+    Sending, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -138,13 +138,13 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn gives_up(&self, _reply: &Reply) -> bool {
         false
     }
-    /// Whether the reply to a call says no more than that some work has begun, whose end stands in a file
-    /// ([`Recovery::StatusFile`](super::Recovery::StatusFile)).
-    fn begins_work(&self, _reply: &Reply) -> bool {
-        false
+    /// If the reply to a call says no more than that some work has begun, returns the file in which its end will stand
+    /// ([`Recovery::StatusFile`](super::Recovery::StatusFile)). `asked`: the file as it was prepared for the call.
+    fn begins_work(&self, _reply: &Reply, _asked: &Recovery) -> Option<Recovery> {
+        None
     }
-    /// Reads such a file; `None` while it is not whole, or says nothing of work.
-    fn read_status_file(&self, _path: &str, _bytes: &[u8]) -> Option<WorkStatus> {
+    /// Reads such a file; `None` while it is not whole, says nothing of work, or tells of another client's.
+    fn read_status_file(&self, _of: &Recovery, _bytes: &[u8]) -> Option<WorkStatus> {
         None
     }
     /// Converts an editor's reply to a call into an answer.

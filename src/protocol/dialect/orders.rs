@@ -145,7 +145,8 @@ pub enum Recovery {
         /// How long the result must be complete and all busy files absent before it is accepted.
         quiet: Duration,
     },
-    /// The call only begins some work. How far it is stands in a file of the project: one for all clients, and without an id.
+    /// The call only begins some work. How far it is stands in a file of the project: one for all clients. Until the reply says that the
+    /// work has begun, the file tells nothing of this call.
     StatusFile {
         /// Path of the file, relative to the project root.
         path: &'static str,
@@ -153,6 +154,8 @@ pub enum Recovery {
         running: Option<&'static str>,
         /// A number that stands for the status file before the call was sent. The connection fills it in.
         before: u64,
+        /// Members with these values tell this work from another client's, where the file has them.
+        of: Vec<(&'static str, String)>,
     },
     /// The editor's journal knows the outcome under this key.
     Journal(JournalKey),

@@ -38,7 +38,12 @@ impl Ledger {
 
     /// Handles the editor's reply that it runs a call as a job, which has this key.
     pub fn submitted(&mut self, call: CallId, epoch: Epoch, key: JournalKey, now: Instant) -> Vec<Settlement> {
-        self.hear(call, epoch, News::Submitted(key), now).1
+        self.hear(call, epoch, News::Submitted(Recovery::Journal(key)), now).1
+    }
+
+    /// Handles the reply that a call has begun some work. Its end is looked for in this file.
+    pub fn follow(&mut self, call: CallId, epoch: Epoch, file: Recovery, now: Instant) -> Vec<Settlement> {
+        self.hear(call, epoch, News::Submitted(file), now).1
     }
 
     /// Whether a call has begun some work whose end a file tells, and its client waits for that.

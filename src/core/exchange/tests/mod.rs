@@ -581,7 +581,7 @@ fn a_call_that_the_editors_server_gave_up_ends_as_unknown_and_frees_its_place() 
     let mut desk = Desk::new(2);
     desk.send(5, After::default());
     let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
-    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    let settled = desk.exchange.left_open(call, (Loss::GivenUp, None), &mut desk.ledger, desk.now);
     assert!(verdicts(&settled.settlements).is_empty(), "the journal may know: {settled:?}");
     assert_eq!(desk.send(6, After::default()), id(1), "its place is free");
 
@@ -590,7 +590,7 @@ fn a_call_that_the_editors_server_gave_up_ends_as_unknown_and_frees_its_place() 
     let terms = Terms { recovery: Recovery::None, ..journaled(0) };
     assert!(desk.exchange.claim(5, reserved, (terms, After::default()), &mut desk.ledger, desk.now).is_ok());
     let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
-    let settled = desk.exchange.left_open(call, Loss::GivenUp, &mut desk.ledger, desk.now);
+    let settled = desk.exchange.left_open(call, (Loss::GivenUp, None), &mut desk.ledger, desk.now);
     assert_eq!(verdicts(&settled.settlements), [Verdict::OutcomeUnknown(Loss::GivenUp)]);
     assert!(desk.waits() && !desk.ledger.has_held());
 }
@@ -600,12 +600,12 @@ fn a_call_that_the_editors_server_gave_up_ends_as_unknown_and_frees_its_place() 
 fn calls_wait_until_the_work_that_a_call_began_has_ended() {
     let mut desk = Desk::new(2);
     let first = desk.reserve();
-    let recovery = Recovery::StatusFile { path: "Temp/status", running: None, before: 0 };
-    let terms = Terms { recovery, ..journaled(0) };
-    let after = After { follows: true, ..After::default() };
+    let file = Recovery::StatusFile { path: "Temp/status", running: None, before: 0, of: Vec::new() };
+    let terms = Terms { recovery: Recovery::None, ..journaled(0) };
+    let after = After { follows: Some(file.clone()), ..After::default() };
     assert!(desk.exchange.claim(5, first, (terms, after), &mut desk.ledger, desk.now).is_ok());
     let ReplyTo::Call(call, _) = desk.exchange.reply(5, None) else { panic!("no call is open") };
-    let settled = desk.exchange.left_open(call, Loss::Reload, &mut desk.ledger, desk.now);
+    let settled = desk.exchange.left_open(call, (Loss::Reload, Some(file)), &mut desk.ledger, desk.now);
     assert!(verdicts(&settled.settlements).is_empty() && desk.waits());
     let told = desk.ledger.learn(call, said(), desk.now);
     assert_eq!(verdicts(&told), [Verdict::Ok]);

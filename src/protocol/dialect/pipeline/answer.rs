@@ -7,6 +7,7 @@ use super::super::members::Members;
 use super::super::wreck::{self, says_failure};
 use super::super::{AnswerBody, EditorAnswer, Reply};
 use super::errors::{self, THREW, UNFIT};
+use super::followed;
 
 /// The members that report a failure of the command itself when they are `false`. The synchronous tests have capitals.
 const SUCCESS: &[&str] = &["success", "Success"];
@@ -49,7 +50,8 @@ fn of_result(said: &RawValue) -> EditorAnswer {
     let outer = says_failure(said.get().as_bytes(), SUCCESS, false) == Some(true);
     let inner =
         result.as_ref().is_some_and(|result| says_failure(result.get().as_bytes(), SUCCESS, false) == Some(true));
-    let is_error = outer || inner;
+    let tests = result.as_ref().is_some_and(|result| followed::tells_of_failed_tests(result));
+    let is_error = outer || inner || tests;
     let mut blocks = Vec::new();
     let body = match result {
         None => AnswerBody::Text(

@@ -31,7 +31,7 @@ pub(super) fn prepare(
     tool: Option<&EditorTool>,
     arguments: &RawValue,
 ) -> PreparedCall {
-    let recovery = followed::recovery(name).filter(|_| sending.project_known).unwrap_or(Recovery::None);
+    let recovery = followed::recovery(name, arguments).filter(|_| sending.project_known).unwrap_or(Recovery::None);
     PreparedCall {
         recovery,
         reload_signs: (name == RELOADING[0]).then_some(RELOAD_SIGNS),

@@ -1,10 +1,11 @@
 //! Work that goes on after the answer to the command that began it, often through a domain reload: compilations, tests, changes of
-//! packages, builds. Each kind has one status file in `Temp`, for all clients and without an id, which the editor does not write in one
-//! step. An editor that starts empties the folder.
+//! packages, builds. Each kind has one status file in `Temp`, for all clients, which the editor does not write in one step. Only a build has
+//! an id. An editor that starts empties the folder.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::super::members::Members;
 use super::super::rpc::object_text;
 use super::super::{Recovery, Reply, WorkStatus};
 
@@ -21,8 +22,12 @@ const ENDED: [&str; 9] =
 /// Those of them that say that it failed.
 const FAILED: [&str; 4] = ["error", "failed", "canceled", "cancelled"];
 
+/// Members that tell one work from another: the id of a build, and the package that is added or removed.
+const BUILD_ID: &str = "buildId";
+const IDENTIFIER: &str = "identifier";
+
 /// Returns where the end of the work that a command begins is told; `None` if its answer is all there is.
-pub(super) fn recovery(command: &str) -> Option<Recovery> {
+pub(super) fn recovery(command: &str, arguments: &RawValue) -> Option<Recovery> {
     let (path, running) = match command {
         "recompile" => (RECOMPILE, None),
         "run_tests" => (TESTS, Some(TESTS_RUN)),
@@ -30,25 +35,54 @@ pub(super) fn recovery(command: &str) -> Option<Recovery> {
         "build" => (BUILD, None),
         _ => return None,
     };
-    Some(Recovery::StatusFile { path, running, before: 0 })
+    let package = Members::of(arguments).filter(|_| path == PACKAGES).and_then(|members| members.get(IDENTIFIER));
+    // The file may name a folder or a repository by what it found there.
+    let package = package.as_ref().and_then(Value::as_str).filter(|package| !package.contains(['/', ':']));
+    let of = package.map(|package| (IDENTIFIER, without_version(package).to_owned())).into_iter().collect();
+    Some(Recovery::StatusFile { path, running, before: 0, of })
 }
 
-/// Whether a reply says no more than that the work has begun.
-pub(super) fn begins(reply: &Reply) -> bool {
-    let Reply::Result(said) = reply else { return false };
+fn without_version(package: &str) -> &str {
+    package.split('@').next().unwrap_or(package).trim()
+}
+
+/// If a reply says no more than that the work has begun, returns where its end is told. `asked`: what was known before the reply.
+pub(super) fn begins(reply: &Reply, asked: &Recovery) -> Option<Recovery> {
+    let Reply::Result(said) = reply else { return None };
+    let mut follows = asked.clone();
+    let Recovery::StatusFile { of, .. } = &mut follows else { return None };
     let said: Value = serde_json::from_str(said.get()).unwrap_or_default();
     let inner = said.get("result").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
-    let Some(result) = inner.as_ref().or(said.get("result")).and_then(Value::as_object) else { return false };
-    let status = result.get("status").and_then(Value::as_str);
+    let result = inner.as_ref().or(said.get("result")).and_then(Value::as_object)?;
+    let status = member(result, "status").and_then(Value::as_str);
     let is_running = status.is_some_and(|status| status != "idle" && !ENDED.contains(&status));
-    !has_failed(result) && (is_running || status.is_none() && result.contains_key("buildId"))
+    let build = member(result, BUILD_ID).and_then(Value::as_str);
+    of.extend(build.map(|id| (BUILD_ID, id.to_owned())));
+    (!has_failed(result) && (is_running || status.is_none() && build.is_some())).then_some(follows)
 }
 
-/// Reads a status file; `None` while it is not whole, or says nothing of work.
-pub(super) fn read(path: &str, bytes: &[u8]) -> Option<WorkStatus> {
+/// Returns a member. The answer to tests that ran at once has the names with a capital, and the file has them without.
+fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let capital = || {
+        let mut chars = name.chars();
+        members.get(&chars.next().map(|first| format!("{}{}", first.to_uppercase(), chars.as_str()))?)
+    };
+    members.get(name).or_else(capital)
+}
+
+/// Reads a status file; `None` while it is not whole, says nothing of work, or tells of another client's.
+pub(super) fn read(recovery: &Recovery, bytes: &[u8]) -> Option<WorkStatus> {
+    let Recovery::StatusFile { path, of, .. } = recovery else { return None };
     let status: Value = serde_json::from_str(object_text(bytes).ok()?).ok()?;
     let members = status.as_object()?;
-    let word = members.get("status").and_then(Value::as_str)?;
+    let is_ours = |(name, value): &(&str, String)| {
+        let said = member(members, name).and_then(Value::as_str);
+        said.is_none_or(|said| said == value || *name == IDENTIFIER && without_version(said) == value)
+    };
+    if !of.iter().all(is_ours) {
+        return None;
+    }
+    let word = member(members, "status").and_then(Value::as_str)?;
     if word == "idle" {
         return None;
     }
@@ -57,20 +91,27 @@ pub(super) fn read(path: &str, bytes: &[u8]) -> Option<WorkStatus> {
     }
     let failed = has_failed(members) || FAILED.contains(&word);
     // A compilation is "completed" before its reload. What changes packages is followed by a compilation.
-    let reload_follows = !failed && word != "up_to_date" && (path == RECOMPILE || path == PACKAGES);
-    let result = if path == RECOMPILE { compiled(members) } else { status };
+    let reload_follows = !failed && word != "up_to_date" && (*path == RECOMPILE || *path == PACKAGES);
+    let result = if *path == RECOMPILE { compiled(members) } else { status };
     let reply = json!({"success": !failed, "result": result}).to_string();
     let reply = Reply::Result(RawValue::from_string(reply).ok()?);
     Some(WorkStatus::Ended { reply, reload_follows })
 }
 
 fn has_failed(status: &Map<String, Value>) -> bool {
-    let is = |name: &str, value: bool| status.get(name) == Some(&Value::Bool(value));
-    let tests = status.get("summary").and_then(|summary| summary.get("failed")).and_then(Value::as_u64);
-    is("failed", true)
-        || is("compilationFailed", true)
-        || is("success", false)
-        || tests.is_some_and(|failed| failed > 0)
+    let is = |name: &str, value: bool| member(status, name) == Some(&Value::Bool(value));
+    is("failed", true) || is("compilationFailed", true) || is("success", false) || tests_failed(status)
+}
+
+fn tests_failed(status: &Map<String, Value>) -> bool {
+    let summary = member(status, "summary").and_then(Value::as_object);
+    summary.and_then(|summary| member(summary, "failed")).and_then(Value::as_u64).is_some_and(|failed| failed > 0)
+}
+
+/// Whether the answer to tests that ran at once says that some failed: nothing else in it is a sign of failure.
+pub(super) fn tells_of_failed_tests(result: &RawValue) -> bool {
+    result.get().contains("ummary\"")
+        && serde_json::from_str::<Value>(result.get()).is_ok_and(|result| result.as_object().is_some_and(tests_failed))
 }
 
 /// Adds to the status of a compilation what other packages say of one: the number of errors, and each with its place.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::super::members::Members;
 use super::super::wreck::{Wreck, WreckPart};
 use super::super::{BadOutcomes, JobProgress, JournalKey, JournalOutcome, Reply};
 use super::errors::{self, FAILED_JOB};
@@ -39,6 +40,15 @@ pub(super) fn submitted(reply: &Reply, journal: &str) -> Option<JournalKey> {
     let job = job(result?)?;
     let id = job.job_id.filter(|id| !id.is_empty() && job.state.is_some())?;
     Some(JournalKey { journal: journal.to_owned(), id, seq: 0 })
+}
+
+/// Whether a reply says that a call has become a job, and does not name it: nobody can ask for it then.
+pub(super) fn is_unreadable(said: &RawValue) -> bool {
+    let result = serde_json::from_str::<Said<'_>>(said.get()).ok().and_then(|said| said.result);
+    let members = result.and_then(Members::of);
+    let names_a_job = |members: &Members<'_>| members.find("jobId").is_some() && members.find("state").is_some();
+    members.as_ref().is_some_and(names_a_job)
+        && result.and_then(job).and_then(|job| job.job_id).is_none_or(|id| id.is_empty())
 }
 
 /// Reads what the editor says of the job that was asked for.

@@ -22,8 +22,8 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PreparedCall, ProjectFacts,
-    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, Standing, ToolListing,
-    WireId, WorkStatus,
+    ProjectFile, ProjectFiles, Properties, PushEvent, Recovery, Reply, Roles, Secret, Sending, Shape, Standing,
+    ToolListing, WireId, WorkStatus,
 };
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
 use crate::protocol::framing::http::{Request, Response};
@@ -170,12 +170,12 @@ impl Dialect for Pipeline {
         errors::gives_up(reply)
     }
 
-    fn begins_work(&self, reply: &Reply) -> bool {
-        followed::begins(reply)
+    fn begins_work(&self, reply: &Reply, asked: &Recovery) -> Option<Recovery> {
+        followed::begins(reply, asked)
     }
 
-    fn read_status_file(&self, path: &str, bytes: &[u8]) -> Option<WorkStatus> {
-        followed::read(path, bytes)
+    fn read_status_file(&self, of: &Recovery, bytes: &[u8]) -> Option<WorkStatus> {
+        followed::read(of, bytes)
     }
 
     fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {

@@ -288,10 +288,11 @@ fn an_argument_that_the_command_does_not_have_is_named() {
 
 #[test]
 fn a_status_file_tells_how_what_was_begun_ends() {
-    let status = |command: &str, text: &str| {
-        let Some(Recovery::StatusFile { path, .. }) = followed::recovery(command) else { panic!("{command}") };
-        Pipeline.read_status_file(path, text.as_bytes())
+    let asked = |command: &str, arguments: &str| {
+        let arguments: Box<RawValue> = serde_json::from_str(arguments).unwrap();
+        followed::recovery(command, &arguments).expect("a file")
     };
+    let status = |command: &str, text: &str| Pipeline.read_status_file(&asked(command, "{}"), text.as_bytes());
     let runs = |command: &str, text: &str| matches!(status(command, text), Some(WorkStatus::Runs));
     assert!(runs("recompile", r#"{"status":"triggered"}"#) && runs("recompile", r#"{"status":"compiling"}"#));
     assert!(runs("run_tests", r#"{"status":"running"}"#) && runs("build", r#"{"status":"building","buildId":"b"}"#));
@@ -315,19 +316,49 @@ fn a_status_file_tells_how_what_was_begun_ends() {
     let (tests, reloads) = ended("run_tests", r#"{"status":"completed","summary":{"total":2,"failed":1}}"#);
     assert!(tests.is_error && !reloads, "a test failed");
     assert!(ended("package_add", r#"{"status":"completed"}"#).1 && ended("build", r#"{"status":"failed"}"#).0.is_error);
-    let begins = |result: &str| {
-        Pipeline.begins_work(&reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{result}}}"#)))
+    let begun = |command: &str, arguments: &str, result: &str| {
+        let reply = reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{result}}}"#));
+        Pipeline.begins_work(&reply, &asked(command, arguments))
     };
-    assert!(
-        begins(r#"{"status":"compiling"}"#)
-            && begins(r#""{\"status\":\"compiling\"}""#)
-            && begins(r#"{"buildId":"b"}"#)
-    );
+    let begins = |result: &str| begun("build", "{}", result).is_some();
+    for runs in [
+        r#"{"status":"compiling"}"#,
+        r#""{\"status\":\"compiling\"}""#,
+        r#"{"buildId":"b"}"#,
+        r#"{"Status":"playmode_running"}"#,
+    ] {
+        assert!(begins(runs), "{runs}");
+    }
     for over in
         [r#"{"status":"up_to_date"}"#, r#"{"status":"completed"}"#, r#"{"success":false,"status":"x"}"#, "null", "{}"]
     {
         assert!(!begins(over), "{over}");
     }
+    let at_once = r#"{"success":true,"result":{"Status":"completed","Summary":{"Total":2,"Failed":1}}}"#;
+    assert!(Pipeline.read_answer(reply(wire::EXEC, 200, at_once)).is_error, "a test failed");
+    let tells = |of: &Recovery, text: &str| Pipeline.read_status_file(of, text.as_bytes()).is_some();
+    let build = begun("build", "{}", r#"{"buildId":"B1","status":"building"}"#).unwrap();
+    assert!(tells(&build, r#"{"status":"completed","buildId":"B1"}"#));
+    assert!(!tells(&build, r#"{"status":"completed","buildId":"another"}"#), "it is another client's build");
+    let add = begun("package_add", r#"{"identifier":"com.mine@1.2.0"}"#, r#"{"status":"running"}"#).unwrap();
+    for (text, ours) in [
+        (r#"{"status":"completed","identifier":"com.mine@1.2.0"}"#, true),
+        (r#"{"status":"completed","identifier":"com.mine"}"#, true),
+        (r#"{"status":"completed"}"#, true),
+        (r#"{"status":"completed","identifier":"com.other"}"#, false),
+    ] {
+        assert_eq!(tells(&add, text), ours, "{text}");
+    }
+}
+
+#[test]
+fn a_reply_that_names_no_job_is_no_result() {
+    for said in [r#"{"jobId":5,"state":"queued"}"#, r#"{"jobId":"","state":"queued"}"#] {
+        let reply = reply(wire::EXEC, 200, &format!(r#"{{"success":true,"result":{said}}}"#));
+        assert!(matches!(reply, Reply::Wreck(_)), "{said}");
+    }
+    let of_a_tool = reply(wire::EXEC, 200, r#"{"success":true,"result":{"state":"open"}}"#);
+    assert!(matches!(of_a_tool, Reply::Result(_)));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::super::{
     BadGreeting, EditorState, EncodeError, Encoded, Expected, Greeted, Heartbeat, Hello, JournalKey, Met, Order,
     Recovery, Reply, Standing,
 };
-use super::{errors, project};
+use super::{errors, jobs, project};
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
 use crate::protocol::framing::http::{Request, Response};
 
@@ -103,6 +103,9 @@ pub(super) fn read_response(path: &str, response: &Response) -> Reply {
     let has_jobs = |has: bool| Reply::Result(if has { RawValue::TRUE } else { RawValue::FALSE }.to_owned());
     match (response.status, json) {
         (404, json) if path == PROBE => has_jobs(json.is_some()),
+        (200, Some(json)) if path == EXEC && jobs::is_unreadable(&json) => {
+            Reply::Wreck(Wreck::of_message(&response.body))
+        }
         (200, Some(json)) if !(path == EXEC && errors::is_failure(&json)) => Reply::Result(json),
         (200, None) => {
             let [result] = wreck::parts(&response.body, ["result"]).values;
@@ -146,7 +149,10 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
                 )
                 .into(),
             )),
-            (_, 1) => Ok(Greeted::NotYet),
+            // A list was read, so this is the package, and it fails for now.
+            (_, said_of) if said_of == 1 || said.iter().any(|reply| matches!(reply, Reply::Result(_))) => {
+                Ok(Greeted::NotYet)
+            }
             _ => Err(BadGreeting::Refused { what: COMMANDS, why }),
         };
     }
@@ -159,8 +165,7 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
     let jobs = match last {
         Reply::Result(has) if has.get() == "true" => true,
         Reply::Result(has) if has.get() == "false" => false,
-        Reply::Result(_) => return Ok(Greeted::NotYet),
-        Reply::Error(_) | Reply::Wreck(_) => return Err(foreign(PROBE)),
+        Reply::Result(_) | Reply::Error(_) | Reply::Wreck(_) => return Ok(Greeted::NotYet),
     };
     let told = hello.expected.as_ref().and_then(|expected| match expected {
         Expected::Told { server_session_id, .. } => Some(server_session_id.clone()),

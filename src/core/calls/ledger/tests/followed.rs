@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 
 fn status_file() -> Recovery {
-    Recovery::StatusFile { path: "Temp/status.json", running: None, before: 1 }
+    Recovery::StatusFile { path: "Temp/status.json", running: None, before: 1, of: Vec::new() }
 }
 
 #[test]
