@@ -385,6 +385,9 @@ impl Dialect for Wrong {
     fn submitted(&self, reply: &Reply, journal: &str) -> Option<JournalKey> {
         self.inner.submitted(reply, journal)
     }
+    fn answers_with_jobs(&self) -> bool {
+        self.inner.answers_with_jobs()
+    }
     fn gives_up(&self, reply: &Reply) -> bool {
         self.inner.gives_up(reply)
     }

@@ -174,7 +174,8 @@ impl ConnectionTask {
         if let Some(file) = after.follows.as_ref().and_then(begins) {
             return self.left_open(id, Loss::Reload, Some(file));
         }
-        if matches!(reply, Reply::Wreck(_)) && after.follows.is_none() && self.jobs_of().is_some() {
+        let is_for_job = self.target.dialect.answers_with_jobs() && self.jobs_of().is_some();
+        if is_for_job && matches!(reply, Reply::Wreck(_)) && after.follows.is_none() {
             // At the most it said that the editor would run the call.
             return self.left_open(id, Loss::Protocol, None);
         }

@@ -133,6 +133,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn submitted(&self, _reply: &Reply, _journal: &str) -> Option<JournalKey> {
         None
     }
+    /// Whether an editor that runs jobs answers each call with a job at the most, and never with its result. Then a torn reply to a call
+    /// is no result.
+    fn answers_with_jobs(&self) -> bool {
+        false
+    }
     /// Whether the reply to a call says that the editor's own server waits for the call no longer, or failed. The call may still wait
     /// or run in the editor, and nobody will say how it ends.
     fn gives_up(&self, _reply: &Reply) -> bool {

@@ -166,6 +166,10 @@ impl Dialect for Pipeline {
         jobs::submitted(reply, journal)
     }
 
+    fn answers_with_jobs(&self) -> bool {
+        true
+    }
+
     fn gives_up(&self, reply: &Reply) -> bool {
         errors::gives_up(reply)
     }

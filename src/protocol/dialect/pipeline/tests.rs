@@ -205,7 +205,7 @@ fn the_greeting_learns_the_domain_and_whether_there_are_jobs() {
         assert!(matches!(greeted((200, foreign), json), Err(BadGreeting::ForeignPeer(_))), "{foreign}");
     }
     assert!(matches!(greeted((200, &began), (401, "{}")), Err(BadGreeting::Unproven(_))));
-    assert!(matches!(greeted((200, &began), (500, "")), Err(BadGreeting::Refused { .. })));
+    assert!(matches!(greeted((200, &began), (500, "")), Err(BadGreeting::Starting(_))));
     let response = |began: &str| Response { status: 200, server: None, body: list(began).into() };
     assert!(
         Pipeline.greets_alike(&response("a"), &response("a")) && !Pipeline.greets_alike(&response("a"), &response("b"))

@@ -138,6 +138,8 @@ pub(super) fn greets_alike(first: &Response, now: &Response) -> bool {
 /// Decides about the greeting: the editor takes our token, has a list of commands, and knows jobs or does not.
 pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let foreign = |what: &str| BadGreeting::ForeignPeer(format!("it did not answer {what} as the package does").into());
+    // The list was read with our token, so this is the package.
+    let unwell = |why: &str| BadGreeting::Starting(format!("it does not answer {PROBE} as the package does: {why}"));
     let last = said.last().ok_or(BadGreeting::Silent)?;
     if let Reply::Error(error) = last {
         let why = loggable(&error.message);
@@ -149,10 +151,8 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
                 )
                 .into(),
             )),
-            // A list was read, so this is the package, and it fails for now.
-            (_, said_of) if said_of == 1 || said.iter().any(|reply| matches!(reply, Reply::Result(_))) => {
-                Ok(Greeted::NotYet)
-            }
+            (_, 1) => Ok(Greeted::NotYet),
+            _ if said.iter().any(|reply| matches!(reply, Reply::Result(_))) => Err(unwell(&why)),
             _ => Err(BadGreeting::Refused { what: COMMANDS, why }),
         };
     }
@@ -165,7 +165,8 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
     let jobs = match last {
         Reply::Result(has) if has.get() == "true" => true,
         Reply::Result(has) if has.get() == "false" => false,
-        Reply::Result(_) | Reply::Error(_) | Reply::Wreck(_) => return Ok(Greeted::NotYet),
+        Reply::Result(_) => return Ok(Greeted::NotYet),
+        Reply::Error(_) | Reply::Wreck(_) => return Err(unwell("its answer cannot be read")),
     };
     let told = hello.expected.as_ref().and_then(|expected| match expected {
         Expected::Told { server_session_id, .. } => Some(server_session_id.clone()),
