@@ -172,7 +172,7 @@ impl ConnectionTask {
         }
         let begins = |asked| self.guarded("work", || self.target.dialect.begins_work(&reply, asked)).flatten();
         if let Some(file) = after.follows.as_ref().and_then(begins) {
-            return self.left_open(id, Loss::Reload, Some(file));
+            return self.left_open(id, Loss::GivenUp, Some(file));
         }
         let is_for_job = self.target.dialect.answers_with_jobs() && self.jobs_of().is_some();
         if is_for_job && matches!(reply, Reply::Wreck(_)) && after.follows.is_none() {

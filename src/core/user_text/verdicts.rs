@@ -175,8 +175,8 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
         Loss::Silence => "Unity sent nothing for far too long, and the connection was closed",
         Loss::GivenUp => {
-            "Unity's own server waits for it no longer, or failed: the call may still be waiting or running there, and Unity \
-             never tells its end"
+            "Unity tells no more of it (its own server waits for it no longer, or failed, or its status file says nothing of it): the \
+             call may still wait or run there"
         }
         Loss::ProjectChanged => {
             "the client switched to another project, and the previous project's editor was left before it answered"

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use holdfast::limits::LOG_FIELD_MAX_BYTES;
+use holdfast_fake_unity::Task;
 use serde_json::Value;
 
 use super::run::{Run, SLACK, Said, Verdict};
@@ -200,7 +201,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
         // The outcome may also come from a file or a journal, after the loss of the connection.
-        let told_elsewhere = ask.tool == "compile" && run.facts().compile_file;
+        let told_elsewhere = ask.tool == run.package.calls(Task::Compile, "").tool && run.facts().compile_file;
         let frames = left.get(call).copied().unwrap_or(0).saturating_sub(spared.get(call).copied().unwrap_or(0));
         let good = match end {
             "not_executed" => frames == 0,
