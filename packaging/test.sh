@@ -98,12 +98,12 @@ need_validators
 step "the official tool takes the bundle" official_bundle
 step "server.json is valid by the registry's newest schema" official_registry
 python3 packaging/try_packages.py "$work/dist" || failed=$((failed + 1))
-# With what is left out by default, it is the program that all other suites run.
+# `cargo install` without this flag would build what all other suites run. What stands in cargo's folder before is put back after.
 built=${CARGO_TARGET_DIR:-$PWD/target}/debug/holdfast
 [ ! -f "$built" ] || cp "$built" "$work/built"
 step "cargo install without the demo" bare_install
 step "the crates carry what their builds need, and are built from it" crates
-# Cargo keeps a hard link to what stands there.
+# It is removed first, because it is a hard link to what cargo keeps of the last build.
 [ ! -f "$work/built" ] || { rm -f "$built" && cp "$work/built" "$built"; }
 if [ "$failed" = 0 ]; then echo "packages: every one was installed and driven"; else
     echo "packages: $failed FAILED"

@@ -212,7 +212,7 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
             }
             // The module `journal` has its own checker for these cases.
             "outcome_unknown" if told_elsewhere || run.facts().journal => !told.sent.is_empty(),
-            // The editor said so of a job, and of a job for each such call.
+            // The editor said so, and of as many jobs as there are such calls.
             "outcome_unknown" if run.facts().jobs && cause == "interrupted" => {
                 told_interrupted += 1;
                 let said = interrupted.values().any(|first| *first <= at);

@@ -288,6 +288,35 @@ fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
 }
 
 #[test]
+fn grounds_reject_an_interruption_that_the_editor_did_not_tell_for_each_call() {
+    let other = CALL.replace('0', "5");
+    let call = |id: u64, call: &str| {
+        vec![
+            ask(id, "fail", ""),
+            told(&format!("call_accepted call={call} tool=fail mcp_id={id}")),
+            told(&format!("call_sent call={call} epoch=1 wire={id}")),
+            Event::FrameOut(id, "fail".into(), format!("{call}.{id}")),
+            Event::HungUp(id),
+            told(&format!(
+                "call_answered call={call} tool=fail verdict=\"outcome_unknown\" cause=\"interrupted\" millis=1"
+            )),
+            got(id, "Outcome unknown: interrupted", true),
+        ]
+    };
+    let speaks = Event::Speaks(Package::that(|facts| facts.jobs));
+    let said = |connection: u64, job: &str| Event::Outcome(connection, job.into(), "interrupted".into());
+    let run = |said: Vec<Event>, calls: usize| {
+        let calls = [call(1, CALL), call(2, &other)].into_iter().take(calls).flatten();
+        broken([vec![speaks.clone()], said, calls.collect()].concat())
+    };
+    assert_eq!(run(vec![said(8, "1")], 1), [""; 0]);
+    assert_eq!(run(vec![], 1), ["I2 grounds"]);
+    assert_eq!(run(vec![said(8, "1"), said(8, "2")], 2), [""; 0]);
+    assert_eq!(run(vec![said(8, "1"), said(9, "1")], 2), [""; 0], "another process has jobs of the same names");
+    assert_eq!(run(vec![said(8, "1"), said(8, "1")], 2), ["I2 grounds"], "it said so of one job");
+}
+
+#[test]
 fn discretion_rejects_secrets_and_raw_text_in_the_log() {
     assert_eq!(broken(vec![told("call_accepted arguments={\"key\":\"count-canary-1\"}")]), ["I12 discretion"]);
     for raw in ["a\nb", "a\u{1b}[31m", "a\u{202e}b", "a\u{2028}b"] {
