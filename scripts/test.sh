@@ -175,11 +175,14 @@ clients() {
 
 computes() {
     trap ': >"$state/computes.over"' EXIT
-    [ "$mode" = quick ] || ! linux || suite "build of the Rust client" bash tests/clients/run.sh --build
+    # First what the other lane waits for.
+    if [ "$mode" != quick ] && linux; then
+        suite "build of the Rust client" bash tests/clients/run.sh --build
+        suite "build of the Unity package" sh scripts/csharp.sh build
+    fi
     suite "computing tests" computing
     [ "$mode" != gate ] || suite "lint" sh scripts/lint.sh
     [ "$mode" != quick ] && linux || return 0
-    suite "build of the Unity package" sh scripts/csharp.sh build
     suite "build of the Windows program" sh scripts/windows.sh debug
     suite "Windows program under Wine" sh scripts/windows.sh smoke
     # Packages are built in cargo's folder, where the tests against processes look for the program.

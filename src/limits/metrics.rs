@@ -10,8 +10,11 @@ pub const SERIES_MAX: usize = 500;
 pub const FLIGHT_RECORD_MAX: usize = 256;
 /// How far back the status page and the run record show the machines: a reload and what led to it fit on one screen.
 pub const PICTURE_WINDOW: Duration = Duration::from_secs(120);
-/// Transitions of each machine shown on the page and in the record: a screenful.
+/// Transitions of each machine in the record: a screenful.
 pub const PICTURE_STEPS_MAX: usize = 20;
+/// Transitions of each machine on the page, which shows all machines in one table: those of one reload. A machine that
+/// looks every second must not push out the steps of the others.
+pub const PAGE_STEPS_MAX: usize = 6;
 /// Open calls shown on the page and in the record, and likewise ended calls: a screenful.
 pub const PICTURE_CALLS_MAX: usize = 20;
 /// Transitions of one machine in one log line.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Call, Outage, Snapshot, Status};
 use crate::core::user_text::{self, seconds};
-use crate::limits::{PICTURE_STEPS_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_OLD};
+use crate::limits::{PAGE_STEPS_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_OLD};
 use crate::protocol::dialect;
 use crate::protocol::text::clean;
 use crate::telemetry::flight::{Step, Timeline};
@@ -370,15 +370,17 @@ impl At<'_> {
         Duration::try_from_secs_f64(self.now - moment).unwrap_or_default()
     }
 
+    /// The newest steps of every machine, together in the order of time.
     fn steps(&self) -> Vec<[String; 5]> {
-        let timelines = self.snapshot.timelines.iter();
-        let mut steps: Vec<(&str, &Step)> =
-            timelines.flat_map(|one| one.steps.iter().map(|step| (&*one.machine, step))).collect();
+        let mut steps: Vec<(&str, &Step)> = Vec::new();
+        for Timeline { machine, steps: its, .. } in &self.snapshot.timelines {
+            steps.extend(its.iter().rev().take(PAGE_STEPS_MAX).map(|step| (&**machine, step)));
+        }
         steps.sort_by(|(_, one), (_, other)| other.at.total_cmp(&one.at));
         let told = |(machine, step): &(&str, &Step)| {
             [clean(machine), words(&step.from), words(&step.to), clean(&step.event), age(self.since(step.at))]
         };
-        steps.iter().take(PICTURE_STEPS_MAX).map(told).collect()
+        steps.iter().map(told).collect()
     }
 }
 
@@ -423,6 +425,22 @@ mod tests {
             let marked = told.facts.iter().find(|fact| fact.name == "record").map(|fact| fact.says.as_str());
             assert_eq!(marked, says, "{now}");
         }
+    }
+
+    #[test]
+    fn a_machine_that_looks_every_second_does_not_push_out_the_steps_of_another() {
+        let looks: Vec<_> = (0..20)
+            .map(|n| json!({"at": 980 + n, "from": "scanning", "to": "offering", "event": "Surveyed", "after": 1}))
+            .collect();
+        let dial = json!({"at": 900, "from": "seeking", "to": "dialing", "event": "Offered", "after": 1});
+        let mut record = record();
+        record["timelines"][0]["steps"] = json!([dial]);
+        let discovery = json!({"machine": "discovery", "state": "offering", "tone": "good", "since": 999.0, "strip": "G", "steps": looks});
+        record["timelines"].as_array_mut().unwrap().push(discovery);
+        let told = Told::of(&record, 1000.0);
+        let ages: Vec<_> = told.steps.iter().map(|step| (step[0].as_str(), step[4].as_str())).collect();
+        let newest = ["1 s", "2 s", "3 s", "4 s", "5 s", "6 s"].map(|age| ("discovery", age));
+        assert_eq!(ages, [&newest[..], &[("bridge", "100 s")]].concat());
     }
 
     #[test]
