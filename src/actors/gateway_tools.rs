@@ -198,6 +198,7 @@ impl GatewayTools {
         let cause = match (link.availability, still) {
             (Availability::Open, Some(Still::Silent(_) | Still::MainThread(_))) => Cause::Stalled,
             (Availability::Open, _) if link.state == "stalled" => Cause::Stalled,
+            (Availability::Open, _) if link.obstacle.is_some() => Cause::Blocked,
             (Availability::Open, _) => return None,
             (Availability::Coming(Cause::ProjectUnsettled | Cause::Connecting | Cause::Lost), _) => Cause::Reloading,
             (Availability::Coming(cause) | Availability::Absent(cause), _) => cause,
@@ -283,8 +284,8 @@ impl GatewayTools {
                     }
                     // The heartbeat shows that the editor's main thread moves: other calls may run next to this one.
                     Some(Still::Call(..)) if shows_frames(state) => return,
-                    Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
-                    None => return,
+                    still if still.is_some() || state.obstacle.is_some() => tokio::time::sleep(READY_LOOK_EVERY).await,
+                    _ => return,
                 }
             }
         };
@@ -297,7 +298,7 @@ impl GatewayTools {
         let text = summary(&state, survey.as_deref(), held, still.as_ref());
         let ready = match (state.availability, &still) {
             (Availability::Open, Some(Still::Call(..))) => shows_frames(&state),
-            (Availability::Open, still) => still.is_none(),
+            (Availability::Open, still) => still.is_none() && state.obstacle.is_none(),
             _ => false,
         };
         if ready {
@@ -358,11 +359,12 @@ pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
 
 fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>) -> view::Editor {
     let stranger = link.foreign_peer.as_ref();
+    let why = link.availability.cause().or_else(|| link.obstacle.as_ref().map(|_| Cause::Blocked));
     view::Editor {
-        ready: link.availability == Availability::Open,
+        ready: link.availability == Availability::Open && link.obstacle.is_none(),
         tone: Some(tone(link, still)),
         state: link.state.to_owned(),
-        why: link.availability.cause().map(|cause| <&str>::from(cause).to_owned()),
+        why: why.map(|cause| <&str>::from(cause).to_owned()),
         since_ms: millis(link.since.elapsed()),
         port: link.target.as_ref().map(|target| target.endpoint.port()),
         port_named_by: link.target.as_ref().map(|target| <&str>::from(target.source).to_owned()),
@@ -424,7 +426,7 @@ pub(super) fn of_hidden(of: &[(Option<String>, Visible)]) -> view::Hidden {
 fn source_label(source: Source) -> &'static str {
     match source {
         Source::None => "nowhere yet",
-        Source::Disk => "an earlier session",
+        Source::Disk => "an earlier session, or what the package is known to have",
         Source::Live => "the editor",
         Source::Stale => "the editor, before it went away",
     }
@@ -447,6 +449,7 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 /// Returns what the state of the editor means for a person who waits for a call.
 fn tone(link: &LinkPicture, still: Option<&Still>) -> Tone {
     match (link.availability, still) {
+        (Availability::Open, _) if link.obstacle.is_some() => Tone::Trouble,
         (Availability::Open, Some(Still::Call(..))) => Tone::Waiting,
         (Availability::Open, None) if link.state != "stalled" => Tone::Good,
         (Availability::Open, _) => Tone::Trouble,
@@ -462,6 +465,8 @@ fn summary(link: &LinkPicture, survey: Option<&Survey>, held: usize, still: Opti
         .as_ref()
         .map(|foreign_peer| format!(" {}", user_text::foreign_peer(foreign_peer, Instant::now())))
         .unwrap_or_default();
+    let broken = link.compile_error.as_deref().filter(|_| link.availability.cause() == Some(Cause::BridgeDown));
+    let met = broken.map(|error| format!(" {}", user_text::safe_mode(error))).unwrap_or(met);
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };

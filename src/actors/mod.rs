@@ -19,5 +19,6 @@ pub mod port;
 pub mod probe;
 pub mod push;
 pub mod registry;
+pub mod safe_mode;
 pub mod seat;
 pub mod session;

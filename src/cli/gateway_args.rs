@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 
-use super::variables::{is_this_machine, logger_address, places, state_dir, variable};
+use super::variables::{editor_log, is_this_machine, logger_address, places, state_dir, variable};
 use super::{complete, named_editor};
 use crate::config::file::{self, PolicySection};
 use crate::config::{BadProject, Config, MetricsChoice, PortSource};
@@ -453,6 +453,7 @@ impl EditorArgs {
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
             state_dir,
+            editor_log: editor_log(System::HERE, variable),
             complaints: complaints.clone(),
             ..Config::default()
         };

@@ -224,8 +224,8 @@ impl Seen {
                         .unwrap_or("Open the project in Unity; `holdfast doctor` says what was looked for.")
                 ),
                 Source::Disk => format!(
-                    "{all} tools: {theirs} from disk (the list of an earlier session, since no editor answered: {why}) and {own} of \
-                 holdfast's own."
+                    "{all} tools: {theirs} from an earlier session, or that the package is known to have (no editor answered: {why}), and \
+                 {own} of holdfast's own."
                 ),
                 Source::Live => format!("{all} tools: {theirs} live from the editor and {own} of holdfast's own."),
                 Source::Stale => {

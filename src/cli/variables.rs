@@ -84,6 +84,17 @@ pub(super) fn state_dir(system: System, variable: impl Fn(&str) -> Option<String
     }
 }
 
+/// Returns where Unity writes its log if nobody named another file.
+pub(super) fn editor_log(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let (folder, rest) = match system {
+        System::Windows => ("LOCALAPPDATA", "Unity/Editor/Editor.log"),
+        System::Macos => ("HOME", "Library/Logs/Unity/Editor.log"),
+        System::Linux => ("HOME", ".config/unity3d/Editor.log"),
+    };
+    let folder = variable(folder).map(PathBuf::from).filter(|path| system.is_absolute(path))?;
+    Some(folder.join(rest))
+}
+
 /// Returns the folders of the user's profile: Windows makes them private to this user.
 pub(super) fn profile_folders() -> Vec<PathBuf> {
     ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()

@@ -71,6 +71,8 @@ pub struct Config {
     pub push: bool,
     /// Folder for catalogues, run records and result files; `None` keeps nothing on disk.
     pub state_dir: Option<PathBuf>,
+    /// Where Unity writes its log, unless somebody names another file when it is started.
+    pub editor_log: Option<PathBuf>,
     /// The user's settings for single clients, which override the client table.
     pub clients: ClientOverrides,
     /// Whether the client lives in this process and takes results of any size ([`crate::client::Client::take_whole`]).
@@ -181,6 +183,7 @@ impl Default for Config {
             development: false,
             push: true,
             state_dir: None,
+            editor_log: None,
             clients: ClientOverrides::default(),
             whole_results: false,
             audience: Audience::Agent,

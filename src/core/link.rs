@@ -100,6 +100,9 @@ pub struct Picture<T> {
     /// What the connected editor says that keeps it from taking calls, as a phrase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
+    /// A compile error that the editor's log shows while it lives and does not listen: most likely it is in Safe Mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile_error: Option<String>,
     /// The last outages (times without a connection, after a greeted one ended), oldest first; at most [`OUTAGES_MAX`].
     #[serde(default)]
     pub outages: VecDeque<Outage>,
@@ -145,6 +148,8 @@ pub enum Fact<T> {
     Reported(EditorState),
     /// What the editor says that keeps it from taking calls, if anything does.
     Obstructed(Option<String>),
+    /// What the editor's log says of compile errors, while it does not listen.
+    DoesNotCompile(Option<String>),
     /// Something else than the editor is at its port.
     Foreign(ForeignPeer),
     /// Nothing listens at this port any more.
@@ -168,6 +173,7 @@ impl<T> Picture<T> {
             connections: 0,
             heartbeat: None,
             obstacle: None,
+            compile_error: None,
             outages: VecDeque::new(),
         }
     }
@@ -182,7 +188,7 @@ impl<T> Picture<T> {
             Fact::Rests => self.expect(RESTING, Availability::Absent(Cause::Gateway), false, now),
             Fact::Greeted { epoch, target, editor, back } => {
                 (self.epoch, self.target, self.editor) = (Some(epoch), target, editor);
-                self.foreign_peer = None;
+                (self.foreign_peer, self.compile_error) = (None, None);
                 self.connections += 1;
                 self.is_back(back, now);
             }
@@ -210,6 +216,11 @@ impl<T> Picture<T> {
             Fact::Obstructed(by) => {
                 let is_news = self.obstacle != by;
                 self.obstacle = by;
+                return is_news;
+            }
+            Fact::DoesNotCompile(error) => {
+                let is_news = self.compile_error != error;
+                self.compile_error = error;
                 return is_news;
             }
             Fact::Foreign(peer) => self.foreign_peer = Some(peer),

@@ -86,7 +86,7 @@ impl Useless {
         match event {
             Event::Connected { .. } => (self.open, self.dropped) = (true, false),
             Event::Elapsed(Timer::Liveness) | Event::ProjectChanged => *self = Self::default(),
-            Event::Disconnected(_) | Event::GreetingRefused => self.dropped = true,
+            Event::Disconnected(_) | Event::GreetingRefused(_) => self.dropped = true,
             Event::ConnectFailed { failure: ConnectFailure::Vanished, .. } => {
                 self.in_a_row = self.in_a_row.saturating_add(1);
             }
@@ -139,7 +139,7 @@ mod tests {
             useless.paced(1, true)
         };
         // Some end in the greeting, some after a tool list; none answers a call.
-        let useless_ones: [&[Event]; 3] = [&[], &[Event::GreetingRefused], &[Event::Proven]];
+        let useless_ones: [&[Event]; 3] = [&[], &[Event::GreetingRefused(ConnectFailure::WrongPeer)], &[Event::Proven]];
         for nth in 0..usize::from(USELESS_LINKS_FREE) {
             assert_eq!(lost(useless_ones[nth % 3], Used::Not), (1, true));
         }

@@ -24,3 +24,9 @@ pub const HEARTBEAT_LATE: Duration = Duration::from_secs(3);
 pub const HEARTBEAT_MAX: Duration = Duration::from_secs(8);
 /// How often `holdfast_wait_ready` looks whether a still editor moves again: no event reports that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How much of the beginning of Unity's log is searched for the project: Unity writes its command line and the project's path first.
+pub const EDITOR_LOG_HEAD_BYTES: usize = 64 * 1024;
+/// How much of its end is searched for compile errors. Safe Mode writes little after them.
+pub const EDITOR_LOG_TAIL_BYTES: usize = 1024 * 1024;
+/// How often Unity's log is looked at while an editor lives and does not listen. A look reads a megabyte, and people read the answer.
+pub const EDITOR_LOG_LOOK_EVERY: Duration = Duration::from_secs(5);

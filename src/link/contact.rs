@@ -209,6 +209,14 @@ impl Contact {
             known if wanted != Wanted::Asked && known != Availability::Open => known,
             _ => Availability::Coming(Cause::ProjectUnsettled),
         };
-        LinkPicture { availability, target: None, foreign_peer: None, heartbeat: None, ..picture }
+        LinkPicture {
+            availability,
+            target: None,
+            foreign_peer: None,
+            heartbeat: None,
+            obstacle: None,
+            compile_error: None,
+            ..picture
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! blocking work. A port that a file or a default names is connected to only if its owner is shown to be the project's editor. A
 //! port that the user named is trusted, unless its owner is shown to belong to another project.
 
+pub mod editor_log;
 mod look;
 mod meant;
 mod owner;

@@ -190,7 +190,7 @@ impl Step<'_> {
             Action::Misgreet(line) => {
                 self.line(line).back.pop_front();
                 let epoch = self.line(line).epoch();
-                self.world.tell(epoch, Event::GreetingRefused);
+                self.world.tell(epoch, Event::GreetingRefused(ConnectFailure::WrongPeer));
             }
             Action::End(line) => self.end_with(line, Event::Disconnected(Disconnect::Eof)),
             Action::Break(line) => self.end_with(line, Event::Disconnected(Disconnect::Reset)),

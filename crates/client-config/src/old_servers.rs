@@ -34,17 +34,37 @@ pub struct KnownServer {
 }
 
 impl KnownServer {
-    /// Whether this word of a command line starts it, before this one. The words must be in lower case, with `/` in place of `\`.
-    fn is(&self, word: &str, next: Option<&str>) -> bool {
+    /// Whether this word of a command line starts it, before these ones. The words must be in lower case, with `/` in place of `\`.
+    fn is(&self, word: &str, rest: &[&str]) -> bool {
         let file = |name: &&str| word == *name || word.ends_with(&format!("/{name}"));
         let package =
             |name: &&str| word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
         let is_within = || self.within.is_empty() || self.within.iter().any(|part| word.contains(part));
-        if self.then.is_some() && self.then != next {
+        if self.then.is_some_and(|then| !orders(rest, then)) {
             return false;
         }
         self.npm.iter().any(package) || self.files.iter().any(file) && is_within()
     }
+}
+
+/// Whether this is the first of these words that is no flag, nor what may be the value of one.
+fn orders(words: &[&str], order: &str) -> bool {
+    let mut after_flag = false;
+    for word in words {
+        let is_flag = word.starts_with('-');
+        if *word == order || !(is_flag || after_flag) {
+            return *word == order;
+        }
+        after_flag = is_flag;
+    }
+    false
+}
+
+/// Returns the package whose server this command line starts.
+fn started(known: &[KnownServer], words: &[&str]) -> Option<&'static str> {
+    words.iter().enumerate().find_map(|(nth, word)| {
+        known.iter().find(|server| server.is(word, words.get(nth + 1..).unwrap_or_default())).map(|server| server.of)
+    })
 }
 
 /// Returns the entries of a configuration that start such a server. Our own entry is not included.
@@ -55,10 +75,10 @@ pub(crate) fn find(known: &[KnownServer], client: &Client, meaning: &Value) -> V
     let old = |(key, entry): (&String, &Value)| {
         let words = words(client, entry);
         let plain: Vec<String> = words.iter().map(|word| word.replace('\\', "/").to_lowercase()).collect();
-        let of = plain.iter().enumerate().find_map(|(nth, word)| {
-            let next = plain.get(nth + 1).map(String::as_str);
-            known.iter().find(|server| server.is(word, next)).map(|server| server.of)
-        })?;
+        let whole: Vec<&str> = plain.iter().map(String::as_str).collect();
+        // A shell gets the whole command line as one word, and some people write it so.
+        let split: Vec<&str> = plain.iter().flat_map(|word| word.split_whitespace()).collect();
+        let of = started(known, &whole).or_else(|| started(known, &split))?;
         Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
     };
     entries.iter().filter(|(key, _)| *key != ENTRY_NAME).filter_map(old).collect()
@@ -83,4 +103,34 @@ pub(crate) fn words(client: &Client, entry: &Value) -> Vec<String> {
 pub(crate) fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Result<String, EditError> {
     old.iter()
         .try_fold(text, |text, server| edit::take(client.format, &text, Slot { keys: client.keys, name: &server.key }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITY: KnownServer =
+        KnownServer { of: "it", npm: &[], files: &["unity", "unity.exe"], within: &[], then: Some("mcp") };
+
+    #[test]
+    fn a_program_that_is_more_than_a_server_is_known_by_its_order() {
+        for (line, is) in [
+            (&["unity", "mcp"][..], true),
+            (&["/opt/unity/unity", "mcp", "--project", "."], true),
+            (&["unity", "--quiet", "mcp"], true),
+            (&["unity", "--log", "file", "mcp"], true),
+            (&["unity mcp"], true),
+            (&["bash", "-lc", "exec unity mcp --quiet"], true),
+            (&["c:/program files/unity/unity.exe", "mcp"], true),
+            (&["unity"], false),
+            (&["unity", "install", "mcp"], false),
+            (&["unity", "hub"], false),
+            (&["my-unity", "mcp"], false),
+            (&["mcp", "unity"], false),
+        ] {
+            let split: Vec<&str> = line.iter().flat_map(|word| word.split_whitespace()).collect();
+            let found = started(&[UNITY], line).or_else(|| started(&[UNITY], &split));
+            assert_eq!(found.is_some(), is, "{line:?}");
+        }
+    }
 }

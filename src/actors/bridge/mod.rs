@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
 use super::connection::{self, Aim, Connection, Dial, Surroundings};
-use super::probe;
+use super::{probe, safe_mode};
 use crate::config::PortSource;
 use crate::core::bridge::{BridgeCore, Expectation, Hands};
 use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
@@ -21,7 +22,7 @@ use crate::core::exchange::Errand;
 use crate::core::link::{EditorIdentity, Fact};
 use crate::fsm::Reaction;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
-use crate::fsm::cause::{Loss, Return};
+use crate::fsm::cause::{Cause, Loss, Return};
 use crate::fsm::retry::{self, Useless};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::link::Link;
@@ -40,6 +41,8 @@ pub struct BridgeActor {
     pub with: Surroundings,
     /// The tasks of this actor.
     pub tasks: Tasks,
+    /// Whether one of them looks into Unity's log.
+    pub looking: Arc<AtomicBool>,
 }
 
 /// The state of the running actor. It is lost when the actor is restarted.
@@ -183,7 +186,7 @@ impl BridgeActor {
             tools: Arc::clone(&link.tools),
             calls: Arc::clone(&link.calls),
         };
-        Self { with, tasks }
+        Self { with, tasks, looking: Arc::default() }
     }
 
     /// Reads which project is wanted. Feeds the machine an event if the project changed, or else if calls are held.
@@ -288,8 +291,8 @@ impl BridgeActor {
         }
         match event {
             Event::ConnectFailed { target, failure, .. } => self.remember_refusal(state, target, failure),
-            Event::GreetingRefused => {
-                self.remember_refusal(state, state.core.machine().target(), ConnectFailure::WrongPeer);
+            Event::GreetingRefused(failure) => {
+                self.remember_refusal(state, state.core.machine().target(), failure);
             }
             _ => {}
         }
@@ -432,6 +435,9 @@ impl BridgeActor {
         self.with.contact.view.tell(Fact::Expected { state, availability, undecided });
         if let Some(settlements) = changed {
             self.with.env.events.availability_changed(availability);
+            if availability.cause() == Some(Cause::BridgeDown) {
+                safe_mode::look(&self.with.contact, &self.with.env, &self.tasks, &self.looking);
+            }
             self.with.calls.settle(settlements);
             self.with.attached.tell(|| session::Message::LinkChanged);
         }

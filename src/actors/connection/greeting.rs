@@ -5,9 +5,9 @@ use tokio::time::Instant;
 use super::writing::Wire;
 use super::{ConnectionTask, Dialled};
 use crate::core::exchange::Errand;
-use crate::fsm::bridge::{Disconnect, Event};
+use crate::fsm::bridge::{ConnectFailure, Disconnect, Event};
 use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
-use crate::protocol::dialect::{Encoded, Greeted, Order, Reply, Shape};
+use crate::protocol::dialect::{BadGreeting, Encoded, Greeted, Order, Reply, Shape};
 use crate::runtime::enter;
 
 impl ConnectionTask {
@@ -25,7 +25,7 @@ impl ConnectionTask {
                 wire.send(self, number, greeting, None).await
             }
             Err(why) => {
-                self.greeting_refused(&why.to_string());
+                self.greeting_refused(ConnectFailure::WrongPeer, &why.to_string());
                 Ok(())
             }
         }
@@ -37,7 +37,9 @@ impl ConnectionTask {
             said.push(reply);
             self.guarded("greeting", || self.target.dialect.check_greeting(&self.hello, &said))
         };
-        let Some(meaning) = meaning else { return self.greeting_refused("holdfast failed to read its greeting") };
+        let Some(meaning) = meaning else {
+            return self.greeting_refused(ConnectFailure::WrongPeer, "holdfast failed to read its greeting");
+        };
         match meaning {
             Ok(Greeted::NotYet) => self.shared.order(Errand::Greeting),
             Ok(Greeted::Done(met)) => {
@@ -52,17 +54,21 @@ impl ConnectionTask {
                 self.tell(Event::Greeted { heartbeat: properties.heartbeat });
             }
             Err(why) => {
+                let failure = match why {
+                    BadGreeting::TokenRefused(_) => ConnectFailure::Unproven,
+                    _ => ConnectFailure::WrongPeer,
+                };
                 let why = why.to_string();
                 self.name_the_wrong(Some(why.clone())).await;
-                self.greeting_refused(&why);
+                self.greeting_refused(failure, &why);
             }
         }
     }
 
-    pub(super) fn greeting_refused(&self, why: &str) {
+    fn greeting_refused(&self, failure: ConnectFailure, why: &str) {
         if self.dial_result().is_some() {
             self.with.env.events.wrong_peer(self.target.endpoint.port(), why);
         }
-        self.tell(Event::GreetingRefused);
+        self.tell(Event::GreetingRefused(failure));
     }
 }

@@ -8,7 +8,6 @@ use clap::{Args as _, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::clients::clients;
-use super::editor_log;
 use super::finding::{Finding, Level};
 use super::listed::{Listed, ToolList, rules};
 use super::state::{has_folder, state, unguarded};
@@ -33,6 +32,8 @@ use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect;
 use crate::protocol::dialect::unspoken::Unspoken;
 use crate::protocol::text::clean;
+use crate::survey::Target;
+use crate::survey::editor_log::compile_error;
 
 /// Runs all checks. Returns the findings in the order in which a person would look for a fault.
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
@@ -294,7 +295,7 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding
     match greeting {
         Some((_, finding)) => findings.push(finding),
         None if several || follows => {}
-        None if look.editor == Some(Liveness::Alive) => findings.push(unheard(look)),
+        None if look.editor == Some(Liveness::Alive) => findings.push(unheard(config, look)),
         None => findings.push(Finding::problem(
             "connection",
             "no running Unity Editor was found for this project",
@@ -314,8 +315,9 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding
 }
 
 /// Returns the finding about an editor that lives while nothing listens.
-fn unheard(look: &Look) -> Finding {
-    let error = look.survey.project.as_deref().and_then(editor_log::compile_error);
+fn unheard(config: &Config, look: &Look) -> Finding {
+    let places = look.survey.project.as_deref().zip(config.editor_log.as_deref());
+    let error = places.and_then(|(project, log)| compile_error(&RealHost, log, project));
     let finding = match error {
         Some(error) => Finding::problem(
             "connection",
@@ -383,10 +385,12 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
     let here = one_shot.parts.link();
     let view = &here.contact.view;
-    // Only our own package says in a heartbeat how the main thread is.
+    // Of other packages nothing is known of the main thread while no call runs.
     let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
-        target.is_some_and(|target| dialect::OWN.contains(&target.dialect))
+        target.is_some_and(|Target { dialect, .. }| {
+            dialect::OWN.contains(dialect) || dialect.main_thread_question().is_some()
+        })
     };
     let is_seen = |link: &LinkPicture| link.heartbeat.is_some() || !sends_heartbeats(link);
     let seen = async {
@@ -409,6 +413,14 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
         .map(|met| format!(". {}", user_text::foreign_peer(met, Instant::now())))
         .unwrap_or_default();
     let finding = match link.availability {
+        Availability::Open if let Some(by) = &link.obstacle => {
+            let blocked = Finding::problem(
+                "connection",
+                format!("the editor{port} answered the greeting, but takes no calls: {}", clean(by)),
+                "look at the Unity window; calls wait until it takes them",
+            );
+            return (true, blocked, tools);
+        }
         Availability::Open
             if let Some((heartbeat, at)) =
                 link.heartbeat.filter(|(heartbeat, _)| heartbeat.stands_still(FRAME_OLD)) =>
@@ -433,6 +445,11 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
                 "connection",
                 format!("what listens there answers, but not as a Unity bridge{met}"),
                 "another program uses the port: name the one that the package's window in Unity shows",
+            ),
+            Cause::Unproven if !met.is_empty() => Finding::problem(
+                "connection",
+                format!("what listens there does not show that it is this project's editor{met}"),
+                "wait until Unity has started, and run this again; if it stays, restart Unity",
             ),
             _ if link.state == "greeting" => Finding::problem(
                 "connection",

@@ -3,7 +3,6 @@
 mod checks;
 mod client_table;
 mod clients;
-mod editor_log;
 mod finding;
 mod listed;
 mod state;

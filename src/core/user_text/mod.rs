@@ -89,6 +89,15 @@ pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     }
 }
 
+/// Says that the editor is in Safe Mode, which a compile error in its log shows.
+pub fn safe_mode(error: &str) -> String {
+    format!(
+        "Unity's log says that the scripts do not compile ({}), so it is most likely in Safe Mode, where no package runs: correct the \
+         error, or leave Safe Mode in Unity's window.",
+        clean(error)
+    )
+}
+
 /// Returns a sentence with the candidate projects, each as the command-line option that names it. `None` if there are none.
 pub fn candidates(projects: &[PathBuf]) -> Option<String> {
     let named = |path: &PathBuf| format!("--project {}", clean(&quoted(path)));

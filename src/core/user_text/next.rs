@@ -74,11 +74,12 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
         }
         (Cause::BridgeDown, Agent) => {
             "If Unity is compiling or reloading, call holdfast_wait_ready, then make the same call again. If not, ask the user to look at \
-             the bridge's window in Unity (server stopped, or another port)."
+             Unity: at compile errors (in Safe Mode no package runs), and at the package's window, if it has one (server stopped, or another \
+             port)."
         }
         (Cause::BridgeDown, Person) => {
-            "If Unity is compiling or reloading, try again, or wait longer with --timeout. If not, look at the bridge's window in Unity \
-             (server stopped, or another port)."
+            "If Unity is compiling or reloading, try again, or wait longer with --timeout. If not, look at Unity: at compile errors \
+             (in Safe Mode no package runs), and at the package's window, if it has one (server stopped, or another port)."
         }
         (Cause::WrongPeer, Agent) => {
             "Another program uses the port. Ask the user to run `holdfast doctor`, which names it, and to set the right port."

@@ -179,8 +179,9 @@ pub enum Event {
         /// Whether the bridge answers heartbeat questions off its main thread.
         heartbeat: bool,
     },
-    /// The greeting was answered in a way that no bridge of this dialect uses.
-    GreetingRefused,
+    /// The answer to the greeting does not show the wanted editor: no bridge of this dialect answers so
+    /// ([`ConnectFailure::WrongPeer`]), or it is a bridge that does not take our token ([`ConnectFailure::Unproven`]).
+    GreetingRefused(ConnectFailure),
     /// The first tool list of the connection was published: the connection works, and calls may be sent.
     Proven,
     /// A call is waiting in the ledger.

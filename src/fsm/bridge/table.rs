@@ -207,10 +207,12 @@ impl Machine for Bridge {
             }
             (
                 Situation::Greeting(absence, round),
-                Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol),
+                Event::GreetingRefused(_) | Event::Disconnected(Disconnect::Protocol),
             ) => {
                 out.order(Effect::HangUp(Loss::Protocol));
-                let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer, true));
+                let failure =
+                    if let Event::GreetingRefused(failure) = *event { failure } else { ConnectFailure::WrongPeer };
+                let (absence, round) = (*absence, round.failed(failure, true));
                 self.dial(absence, round)
             }
             (Situation::Greeting(absence, round), Event::Disconnected(Disconnect::Eof | Disconnect::Reset)) => {
@@ -444,7 +446,7 @@ impl Machine for Bridge {
                 | Event::ConnectFailed { .. }
                 | Event::StillRefused
                 | Event::Greeted { .. }
-                | Event::GreetingRefused
+                | Event::GreetingRefused(_)
                 | Event::Proven
                 | Event::StallBegan
                 | Event::StallEnded

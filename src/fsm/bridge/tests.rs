@@ -76,7 +76,7 @@ fn dialing_connect_failed_yields_to_the_next_target() {
 #[test]
 fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_end() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { target: 0, checked: false }]);
-    let out = it.feed(&Event::GreetingRefused);
+    let out = it.feed(&Event::GreetingRefused(ConnectFailure::WrongPeer));
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1, patient: false }));
     it.feed(&REFUSED_NEXT);
     assert_eq!(availability(&it), Availability::Absent(Cause::WrongPeer));
@@ -114,7 +114,7 @@ fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
         Event::Wanted,
         offered(2, ALIVE),
         Event::Connected { target: 0, checked: false },
-        Event::GreetingRefused,
+        Event::GreetingRefused(ConnectFailure::WrongPeer),
         REFUSED_NEXT,
     ]);
     assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));

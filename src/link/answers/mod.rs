@@ -381,17 +381,13 @@ impl Answers {
                 | Cause::NoPackage
                 | Cause::Connecting
         );
-        let met = self
-            .contact
-            .view_now()
-            .foreign_peer
-            .as_ref()
-            .filter(|_| met)
-            .map(|met| user_text::foreign_peer(met, Instant::now()));
+        let view = self.contact.view_now();
+        let met = view.foreign_peer.as_ref().filter(|_| met).map(|met| user_text::foreign_peer(met, Instant::now()));
+        let broken = view.compile_error.as_deref().filter(|_| cause == Cause::BridgeDown).map(user_text::safe_mode);
         // A refusal with its own grounds says what to do itself.
         let explained = || survey.as_ref().filter(|_| answer.refused.is_none())?.explains(cause);
         let project = survey.as_ref().and_then(|survey| survey.project.as_deref());
-        user_text::verdict(answer, met.or_else(explained).as_deref(), project)
+        user_text::verdict(answer, broken.or(met).or_else(explained).as_deref(), project)
     }
 
     /// Logs the result, if the package has a log for each operation. True if the package has one and the result is small enough:

@@ -139,6 +139,7 @@ fn picture() -> LinkPicture {
             ours: true,
         }),
         obstacle: None,
+        compile_error: None,
         connections: 2,
         heartbeat: Some((heartbeat, ago(1_500))),
         outages: [reload, last].into(),

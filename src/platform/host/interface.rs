@@ -75,6 +75,13 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// The system's error; `InvalidData` if the path is a link or not a regular file, or if the file is larger.
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>>;
+    /// Reads the first `head` and the last `tail` bytes of a regular file.
+    ///
+    /// # Errors
+    /// The system's error; `Unsupported` if this machine has no such files.
+    fn ends(&self, _path: &Path, _head: usize, _tail: usize) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Whether anything exists at this path. A link counts even if its target does not exist.
     fn exists(&self, path: &Path) -> bool;
     /// Writes a private file atomically (temporary file, then rename), and creates its folder if needed.

@@ -44,6 +44,22 @@ impl Host for RealHost {
         Ok(bytes)
     }
 
+    fn ends(&self, path: &Path, head: usize, tail: usize) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let mut file = patiently(is_in_use, || open_without_following(path))?;
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(NotRead::NotAFile.into());
+        }
+        let mut read = |from: u64, most: usize| {
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.by_ref().take(most as u64).read_to_end(&mut bytes)?;
+            Ok::<_, io::Error>(bytes)
+        };
+        Ok((read(0, head)?, read(meta.len().saturating_sub(tail as u64), tail)?))
+    }
+
     fn exists(&self, path: &Path) -> bool {
         path.symlink_metadata().is_ok()
     }

@@ -71,6 +71,9 @@ pub enum BadGreeting {
          project (--project)"
     )]
     NoCredentials,
+    /// The peer takes requests only with another token than the one that its file names. The text says which file.
+    #[error("{0}")]
+    TokenRefused(Cow<'static, str>),
     /// The peer does not prove that it is the expected editor; the text says why.
     #[error("{0}")]
     Unproven(Cow<'static, str>),

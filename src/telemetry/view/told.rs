@@ -250,7 +250,7 @@ impl At<'_> {
 
     fn editor(&self) -> String {
         let editor = &self.snapshot.status.editor;
-        let stands = editor.still.as_ref().is_some_and(|still| !still.may_work);
+        let stands = editor.still.as_ref().is_some_and(|still| !still.may_work) || editor.why.is_some();
         let state = clean(&user_text::connection_state(or(&editor.state, "?"), stands));
         let why = editor.why.as_deref().map(|why| format!(": {},", words(why))).unwrap_or_default();
         let still = editor.still.as_ref().map(|still| format!(", but {}", clean(&still.says))).unwrap_or_default();

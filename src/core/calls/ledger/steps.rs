@@ -11,7 +11,7 @@ use crate::core::calls::phase::{Brought, News, Phase};
 use crate::core::calls::types::{Answer, Late, Record, Settlement};
 use crate::core::user_text;
 use crate::fsm::call::{Effect, Event, State, Verdict};
-use crate::fsm::cause::{Availability, Cause};
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::protocol::dialect::{CallProgress, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -125,6 +125,8 @@ impl Ledger {
             took: now.saturating_duration_since(call.accepted),
             behind: behind.map(|(id, tool, since)| (id, tool, now.saturating_duration_since(since))),
             came_back: lost
+                // Then the editor was not away.
+                .filter(|_| verdict != Verdict::OutcomeUnknown(Loss::GivenUp))
                 // While a connection ends, its epoch is closed before the availability changes.
                 .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
                 .filter(|_| call.project.is_none() || self.wanted.is(call.project.as_deref()))

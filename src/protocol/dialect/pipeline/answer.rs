@@ -23,6 +23,7 @@ pub(super) fn read(reply: Reply) -> EditorAnswer {
             let hint = match error.message.as_str() {
                 message if message.starts_with(THREW) => " It may have run in part.",
                 message if message.starts_with(UNFIT) => " Most likely nothing of it ran, but that is not certain.",
+                _ if error.refusal.is_some() => " Nothing of the call ran.",
                 _ => "",
             };
             let stop = if error.message.ends_with(['.', '!', '?']) { "" } else { "." };

@@ -14,6 +14,15 @@ const PACKAGES: [(&str, &str); 1] = [("com.unity.pipeline", EMBEDDED)];
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 const DESCRIPTOR_FIX: &str = "let Unity reload its scripts, and the package writes the file again";
 
+/// The versions that are known, for users.
+const KNOWN: &str = "0.4 to 0.8";
+
+/// Whether a version is one of [`KNOWN`].
+fn is_known(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+    numbers.next().flatten() == Some(0) && matches!(numbers.next().flatten(), Some(4..=8))
+}
+
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
     &[record(DESCRIPTOR), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
@@ -22,6 +31,9 @@ pub(super) const FILES: &[ProjectFile] =
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
+    facts.notes.extend(facts.package_version.as_deref().filter(|version| !is_known(version)).map(|version| {
+        format!("holdfast knows com.unity.pipeline {KNOWN}. This project has {version}, which may answer otherwise.")
+    }));
     unity::read_instance(files, &mut facts);
     if let Some(descriptor) = descriptor(files, &mut facts.problems) {
         read_descriptor(&descriptor, &mut facts);

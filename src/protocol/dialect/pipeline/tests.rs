@@ -200,11 +200,11 @@ fn the_greeting_learns_the_domain_and_whether_there_are_jobs() {
     assert_eq!(met(greeted((404, "Not Found"), json)), new, "a version that takes no parameters");
     assert_ne!(met(greeted((200, &list("later")), json)).domain, new.domain);
     let refused = greeted((401, r#"{"error":"Unauthorized"}"#), json).unwrap_err();
-    assert!(matches!(&refused, BadGreeting::Unproven(why) if why.contains(project::DESCRIPTOR)), "{refused:?}");
+    assert!(matches!(&refused, BadGreeting::TokenRefused(why) if why.contains(project::DESCRIPTOR)), "{refused:?}");
     for foreign in ["{}", "[]", "<html>", r#"{"commands":[]}"#] {
         assert!(matches!(greeted((200, foreign), json), Err(BadGreeting::ForeignPeer(_))), "{foreign}");
     }
-    assert!(matches!(greeted((200, &began), (401, "{}")), Err(BadGreeting::Unproven(_))));
+    assert!(matches!(greeted((200, &began), (401, "{}")), Err(BadGreeting::TokenRefused(_))));
     assert!(matches!(greeted((200, &began), (500, "")), Err(BadGreeting::Starting(_))));
     let response = |began: &str| Response { status: 200, server: None, body: list(began).into() };
     assert!(
@@ -233,6 +233,12 @@ fn the_descriptor_says_where_and_never_whether() {
     let beat = files(&whole.replace("\"lastHeartbeat\":\"x\"", "\"lastHeartbeat\":\"y\""), lock);
     assert_eq!(beat, facts, "a heartbeat alone is no news");
     assert!(files(whole, "{}").by_record);
+    for (version, is_known) in
+        [("0.4.0", true), ("0.8.1", true), ("0.3.9", false), ("0.9.0-exp.1", false), ("1.0.0", false)]
+    {
+        let notes = files(whole, &lock.replace("0.8.0-exp.1", version)).notes;
+        assert_eq!(notes.is_empty(), is_known, "{version}: {notes:?}");
+    }
     for half in ["", "{", r#"{"pid":7,"port":78"#] {
         let facts = files(half, lock);
         assert_eq!((facts.port, &*facts.problems), (None, [].as_slice()), "{half:?} is being written");

@@ -144,9 +144,9 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
     if let Reply::Error(error) = last {
         let why = loggable(&error.message);
         return match (error.code, said.len()) {
-            (errors::UNAUTHORIZED, _) => Err(BadGreeting::Unproven(
+            (errors::UNAUTHORIZED, _) => Err(BadGreeting::TokenRefused(
                 format!(
-                    "it refuses the token in {} ({why}); if the token was renewed, the file follows",
+                    "it refuses the token in {} ({why}). Unity writes a new one at its start; if this stays, restart Unity",
                     project::DESCRIPTOR
                 )
                 .into(),

@@ -67,3 +67,12 @@ fn what_keeps_an_editor_from_calls_is_told_as_long_as_its_connection_lasts() {
     book.reconnect(SECOND);
     assert_eq!(book.ledger.known(book.now).obstacle, None, "the next connection knows nothing of it");
 }
+
+#[test]
+fn an_editor_that_was_not_away_is_not_said_to_be_back() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    let settlements = book.ledger.lose(call, FIRST, Loss::GivenUp, book.now);
+    let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
+    assert_eq!((answer.verdict, answer.came_back), (Verdict::OutcomeUnknown(Loss::GivenUp), None));
+}

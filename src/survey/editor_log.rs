@@ -4,17 +4,12 @@
 //! There is one log for all editors of a user, written anew by each that starts. So it is believed only if it names this project, and
 //! if the compile error comes after everything that shows a domain with the project's scripts.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::cli::variables::variable;
-use crate::platform::host::System;
+use crate::limits::{EDITOR_LOG_HEAD_BYTES, EDITOR_LOG_TAIL_BYTES};
+use crate::platform::host::Host;
 use crate::protocol::text::{clean, cut_with_ellipsis};
 
-/// How much of the log's beginning is searched for the project: Unity writes its command line and the project's path first.
-const HEAD_BYTES: usize = 64 * 1024;
-/// How much of its end is searched for errors. Safe Mode writes little after them.
-const TAIL_BYTES: usize = 1024 * 1024;
 /// Longest line that is shown.
 const LINE_MAX_BYTES: usize = 300;
 /// The mark of the compiler's errors.
@@ -22,33 +17,11 @@ const ERROR: &str = ": error CS";
 /// What Unity writes when it loads the project's scripts, which it does only if they compile.
 const LOADED: [&str; 2] = ["Reloading assemblies", "Domain Reload Profiling"];
 
-/// Returns the last compile error in the log of the editor that has this project open, if the log shows that it still stands.
-pub(super) fn compile_error(project: &Path) -> Option<String> {
-    let (head, tail) = ends(&place(System::HERE)?)?;
-    error_in(&head, &tail, &project.display().to_string())
-}
-
-/// Returns where Unity writes its log if nobody named another file.
-fn place(system: System) -> Option<PathBuf> {
-    let (folder, rest) = match system {
-        System::Windows => ("LOCALAPPDATA", "Unity/Editor/Editor.log"),
-        System::Macos => ("HOME", "Library/Logs/Unity/Editor.log"),
-        System::Linux => ("HOME", ".config/unity3d/Editor.log"),
-    };
-    Some(PathBuf::from(variable(folder)?).join(rest))
-}
-
-/// Returns the beginning and the end of a file.
-fn ends(log: &Path) -> Option<(String, String)> {
-    let mut file = std::fs::File::open(log).ok()?;
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
-    let mut read = |from: u64, most: usize| {
-        file.seek(SeekFrom::Start(from)).ok()?;
-        let mut bytes = Vec::new();
-        file.by_ref().take(most as u64).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    Some((read(0, HEAD_BYTES)?, read(length.saturating_sub(TAIL_BYTES as u64), TAIL_BYTES)?))
+/// Returns the first compile error in this log, if it is of the editor that has this project open and shows that the error still
+/// stands. May block.
+pub fn compile_error(host: &dyn Host, log: &Path, project: &Path) -> Option<String> {
+    let (head, tail) = host.ends(log, EDITOR_LOG_HEAD_BYTES, EDITOR_LOG_TAIL_BYTES).ok()?;
+    error_in(&String::from_utf8_lossy(&head), &String::from_utf8_lossy(&tail), &project.display().to_string())
 }
 
 fn error_in(head: &str, tail: &str, project: &str) -> Option<String> {

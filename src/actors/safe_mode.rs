@@ -1,0 +1,37 @@
+//! Finds out whether an editor that lives and does not listen is in Safe Mode, which Unity offers for a project whose scripts do not
+//! compile. A task of the bridge.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::time::sleep;
+
+use crate::core::link::Fact;
+use crate::fsm::cause::Cause;
+use crate::limits::EDITOR_LOG_LOOK_EVERY;
+use crate::link::Contact;
+use crate::platform::host;
+use crate::runtime::environment::Environment;
+use crate::runtime::supervisor::Tasks;
+use crate::survey::editor_log::compile_error;
+
+/// Looks into Unity's log, again and again as long as nothing listens. Does nothing if such a task runs already, as `looking` says, or
+/// if the log's place is not known.
+pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looking: &Arc<AtomicBool>) {
+    let Some(log) = env.config.editor_log.clone() else { return };
+    if looking.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let (contact, env, looking) = (Arc::clone(contact), Arc::clone(env), Arc::clone(looking));
+    tasks.spawn(async move {
+        while contact.view.borrow().availability.cause() == Some(Cause::BridgeDown) {
+            let project = contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+            let (log, machine) = (log.clone(), Arc::clone(&env.host));
+            let work = move || compile_error(&*machine, &log, &project?);
+            let error = host::run(&*env.host, work).await.flatten();
+            contact.view.tell(Fact::DoesNotCompile(error));
+            sleep(EDITOR_LOG_LOOK_EVERY).await;
+        }
+        looking.store(false, Ordering::Release);
+    });
+}
