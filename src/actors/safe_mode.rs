@@ -1,6 +1,7 @@
 //! Finds out whether an editor that lives and does not listen is in Safe Mode, which Unity offers for a project whose scripts do not
 //! compile. A task of the bridge.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +25,8 @@ pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looki
     }
     let (contact, env, looking) = (Arc::clone(contact), Arc::clone(env), Arc::clone(looking));
     tasks.spawn(async move {
-        while contact.view.borrow().availability.cause() == Some(Cause::BridgeDown) {
-            let project = contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        while is_unheard(&contact) {
+            let project = project(&contact);
             let (log, machine) = (log.clone(), Arc::clone(&env.host));
             let work = move || compile_error(&*machine, &log, &project?);
             let error = host::run(&*env.host, work).await.flatten();
@@ -34,4 +35,12 @@ pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looki
         }
         looking.store(false, Ordering::Release);
     });
+}
+
+fn is_unheard(contact: &Contact) -> bool {
+    contact.view.borrow().availability.cause() == Some(Cause::BridgeDown)
+}
+
+fn project(contact: &Contact) -> Option<PathBuf> {
+    contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone())
 }
