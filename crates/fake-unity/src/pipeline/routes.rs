@@ -10,6 +10,7 @@ use super::server::{Server, WAIT, dialog, is_busy, lock};
 use super::versions::{V0_5, V0_6, V0_7, V0_8};
 use super::{catalogue, commands, exec, jobs, reply, wire, work};
 use crate::model::Editor;
+use crate::spec::Tool;
 use wire::Request;
 
 /// Answers a request.
@@ -157,10 +158,11 @@ fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply,
     let mut state = editor.state();
     state.list_requests += 1;
     let port = state.port;
-    let mut commands: Vec<Value> = state.tools.iter().map(|tool| catalogue::entry(tool, is_late)).collect();
+    let tools = state.tools.clone();
     drop(state);
-    let total = commands.len();
-    let (mut offset, mut limit) = (0, total);
+    let entry = |tool: &Tool| catalogue::entry(tool, is_late);
+    let mut commands: Vec<Value>;
+    let (mut total, mut offset, mut limit) = (tools.len(), 0, tools.len());
     if is_late {
         let wrong = |name: &str, good: &str| Failure::of(400, "Bad Request", format!("{name} is one of: {good}"));
         let word = |name: &str, good: &[&str]| match request.asked(name) {
@@ -178,19 +180,27 @@ fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply,
         word("group_by", &["flat"])?;
         let falls = word("order", &["asc", "desc"])? == Some("desc");
         let matching = |entry: &Value, words: &str| entry.to_string().to_lowercase().contains(&words.to_lowercase());
+        (offset, limit) = (number("offset", 0)?, number("limit", total)?);
+        // Gateways ask for the first one again and again, so the others are not written for that.
+        let is_plain = request.asked("query").is_none() && !by_package && !falls;
+        let wanted = if is_plain { offset.saturating_add(limit) } else { total };
+        commands = tools.iter().take(wanted).map(entry).collect();
         commands.retain(|entry| request.asked("query").is_none_or(|words| matching(entry, words)));
+        if !is_plain {
+            total = commands.len();
+        }
         if by_package {
             commands.sort_by_key(|entry| entry["package"].as_str().map(str::to_owned));
         }
         if falls {
             commands.reverse();
         }
-        (offset, limit) = (number("offset", 0)?, number("limit", total)?);
         for entry in commands.iter_mut().filter(|_| detail != Some("full") && detail.is_some()) {
             *entry = json!({"name": entry["name"], "description": entry["description"], "tags": entry["tags"]});
         }
+    } else {
+        commands = tools.iter().map(entry).collect();
     }
-    let total = commands.len();
     let shown: Vec<Value> = commands.into_iter().skip(offset).take(limit).collect();
     let mut said = json!({
         "count": shown.len(),
@@ -200,5 +210,5 @@ fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply,
     if is_late {
         (said["total"], said["offset"], said["limit"]) = (total.into(), offset.into(), limit.into());
     }
-    Ok(Reply::indented(200, &said.to_string()))
+    Ok(Reply::compact(200, serde_json::to_string_pretty(&said).unwrap_or_default()))
 }
