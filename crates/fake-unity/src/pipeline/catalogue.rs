@@ -3,6 +3,7 @@
 //! A line of `commands.txt` is a command. `~` says that it runs beside the main thread, `!` that a parameter is required. Versions
 //! before the name bound in which the command exists. The types are .NET's.
 
+use std::borrow::Cow;
 use std::sync::{LazyLock, OnceLock};
 
 use serde_json::{Map, Value, json};
@@ -22,7 +23,7 @@ pub(super) struct Command {
     since: PackageVersion,
     before: PackageVersion,
     /// What the catalogue says of it, without tags and with them. Gateways ask for it all the time.
-    written: OnceLock<[Value; 2]>,
+    texts: OnceLock<[String; 2]>,
 }
 
 static COMMANDS: LazyLock<Vec<Command>> =
@@ -55,7 +56,7 @@ fn command(line: &'static str) -> Option<Command> {
         timeout_seconds: TIMEOUT_SECONDS,
         result: "",
     };
-    Some(Command { spec, is_background: named.starts_with('~'), types, since, before, written: OnceLock::new() })
+    Some(Command { spec, is_background: named.starts_with('~'), types, since, before, texts: OnceLock::new() })
 }
 
 /// Returns the kind of values that can be converted to a .NET type. Most classes take anything.
@@ -132,16 +133,22 @@ pub(super) fn schema(tool: &Tool) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// Returns what the catalogue says of a tool. From 0.6 on with its tags and its package.
-pub(super) fn entry(tool: &Tool, has_tags: bool) -> Value {
+/// Returns what the catalogue says of a tool, as an item of its list. From 0.6 on with its tags and its package.
+pub(super) fn text(tool: &Tool, has_tags: bool) -> Cow<'static, str> {
     let is_as_written = tool.name == tool.spec.name && tool.more_params == 0;
     let own = COMMANDS.iter().find(|command| is_as_written && std::ptr::eq(&raw const command.spec, tool.spec));
-    let Some(command) = own else { return written(tool, has_tags) };
-    let [plain, tagged] = command.written.get_or_init(|| [false, true].map(|has_tags| written(tool, has_tags)));
-    if has_tags { tagged.clone() } else { plain.clone() }
+    let Some(command) = own else { return Cow::Owned(item(&entry(tool, has_tags))) };
+    let [plain, tagged] = command.texts.get_or_init(|| [false, true].map(|has_tags| item(&entry(tool, has_tags))));
+    Cow::Borrowed(if has_tags { tagged } else { plain })
 }
 
-fn written(tool: &Tool, has_tags: bool) -> Value {
+/// Writes an item of the list.
+pub(super) fn item(entry: &Value) -> String {
+    serde_json::to_string_pretty(entry).unwrap_or_default().replace('\n', "\n    ")
+}
+
+/// The same as JSON.
+pub(super) fn entry(tool: &Tool, has_tags: bool) -> Value {
     let own = own(tool.spec.name);
     let parameter = |(nth, param): (usize, &Param)| {
         let (dotnet, required) = type_of(tool.spec, nth);

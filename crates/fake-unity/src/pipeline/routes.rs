@@ -1,5 +1,6 @@
 //! The paths of the server, and what is checked before any of them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +11,6 @@ use super::server::{Server, WAIT, dialog, is_busy, lock};
 use super::versions::{V0_5, V0_6, V0_7, V0_8};
 use super::{catalogue, commands, exec, jobs, reply, wire, work};
 use crate::model::Editor;
-use crate::spec::Tool;
 use wire::Request;
 
 /// Answers a request.
@@ -160,9 +160,8 @@ fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply,
     let port = state.port;
     let tools = state.tools.clone();
     drop(state);
-    let entry = |tool: &Tool| catalogue::entry(tool, is_late);
-    let mut commands: Vec<Value>;
     let (mut total, mut offset, mut limit) = (tools.len(), 0, tools.len());
+    let mut chosen: Option<Vec<Value>> = None;
     if is_late {
         let wrong = |name: &str, good: &str| Failure::of(400, "Bad Request", format!("{name} is one of: {good}"));
         let word = |name: &str, good: &[&str]| match request.asked(name) {
@@ -175,40 +174,43 @@ fn listing(server: &Server, editor: &Editor, request: &Request) -> Result<Reply,
             Some(Err(_)) => Err(wrong(name, "0, 1, 2 and so on")),
         };
         let details: &[&str] = if server.version >= V0_8 { &["full", "compact", "tags"] } else { &["full", "compact"] };
-        let detail = word("detail", details)?;
+        let is_short = word("detail", details)?.is_some_and(|detail| detail != "full");
         let by_package = word("sort", &["name", "package"])? == Some("package");
         word("group_by", &["flat"])?;
         let falls = word("order", &["asc", "desc"])? == Some("desc");
-        let matching = |entry: &Value, words: &str| entry.to_string().to_lowercase().contains(&words.to_lowercase());
         (offset, limit) = (number("offset", 0)?, number("limit", total)?);
-        // Gateways ask for the first one again and again, so the others are not written for that.
-        let is_plain = request.asked("query").is_none() && !by_package && !falls;
-        let wanted = if is_plain { offset.saturating_add(limit) } else { total };
-        commands = tools.iter().take(wanted).map(entry).collect();
-        commands.retain(|entry| request.asked("query").is_none_or(|words| matching(entry, words)));
-        if !is_plain {
+        let query = request.asked("query").map(str::to_lowercase);
+        if is_short || by_package || falls || query.is_some() {
+            let mut commands: Vec<Value> = tools.iter().map(|tool| catalogue::entry(tool, true)).collect();
+            commands
+                .retain(|entry| query.as_ref().is_none_or(|words| entry.to_string().to_lowercase().contains(words)));
             total = commands.len();
+            if by_package {
+                commands.sort_by_key(|entry| entry["package"].as_str().map(str::to_owned));
+            }
+            if falls {
+                commands.reverse();
+            }
+            for entry in commands.iter_mut().filter(|_| is_short) {
+                *entry = json!({"name": entry["name"], "description": entry["description"], "tags": entry["tags"]});
+            }
+            chosen = Some(commands);
         }
-        if by_package {
-            commands.sort_by_key(|entry| entry["package"].as_str().map(str::to_owned));
-        }
-        if falls {
-            commands.reverse();
-        }
-        for entry in commands.iter_mut().filter(|_| detail != Some("full") && detail.is_some()) {
-            *entry = json!({"name": entry["name"], "description": entry["description"], "tags": entry["tags"]});
-        }
+    }
+    // Gateways ask for the list all the time, so it is put together of texts that are ready.
+    let shown: Vec<Cow<'_, str>> = match &chosen {
+        Some(chosen) => chosen.iter().skip(offset).take(limit).map(|entry| catalogue::item(entry).into()).collect(),
+        None => tools.iter().skip(offset).take(limit).map(|tool| catalogue::text(tool, is_late)).collect(),
+    };
+    let about = json!({"version": "0.0.1", "port": port, "startTime": server.domain().started_at});
+    let page = if is_late {
+        format!(",\n  \"total\": {total},\n  \"offset\": {offset},\n  \"limit\": {limit}")
     } else {
-        commands = tools.iter().map(entry).collect();
-    }
-    let shown: Vec<Value> = commands.into_iter().skip(offset).take(limit).collect();
-    let mut said = json!({
-        "count": shown.len(),
-        "commands": shown,
-        "server": {"version": "0.0.1", "port": port, "startTime": server.domain().started_at},
-    });
-    if is_late {
-        (said["total"], said["offset"], said["limit"]) = (total.into(), offset.into(), limit.into());
-    }
-    Ok(Reply::compact(200, serde_json::to_string_pretty(&said).unwrap_or_default()))
+        String::new()
+    };
+    let (count, shown) = (shown.len(), shown.join(",\n    "));
+    Ok(Reply::compact(
+        200,
+        format!("{{\n  \"count\": {count},\n  \"commands\": [\n    {shown}\n  ],\n  \"server\": {about}{page}\n}}"),
+    ))
 }
