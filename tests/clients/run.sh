@@ -30,6 +30,8 @@ command -v mkfifo >/dev/null || die "mkfifo is missing (coreutils)"
 
 here=$PWD/tests/clients
 work=$(mktemp -d)
+# Every client is started many times, and Node would compile its modules each time.
+export NODE_COMPILE_CACHE=$work/compiled
 cleanup() {
     for job in $(jobs -p); do kill "$job" 2>/dev/null; done
     rm -rf "$work"

@@ -25,7 +25,7 @@ namespace Holdfast.Tests
         [Test]
         public void A_start_after_a_reload_with_a_full_journal_keeps_every_outcome()
         {
-            const int Reloads = 9, Answer = 1_000_000;
+            const int Reloads = 3, Answer = 1_000_000;
             using var host = new HostProcess(project);
             int port = host.AwaitListening();
             string token = host.Token;
