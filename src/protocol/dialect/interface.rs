@@ -144,7 +144,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         false
     }
     /// If the reply to a call says no more than that some work has begun, returns the file in which its end will stand
-    /// ([`Recovery::StatusFile`](super::Recovery::StatusFile)). `asked`: the file as it was prepared for the call.
+    /// ([`Recovery::StatusFile`]). `asked`: the file as it was prepared for the call.
     fn begins_work(&self, _reply: &Reply, _asked: &Recovery) -> Option<Recovery> {
         None
     }
@@ -154,7 +154,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     }
     /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
-    /// Reads the reply in the file of a [`Recovery::ResultFile`](super::Recovery::ResultFile). `None` while the file is
+    /// Reads the reply in the file of a [`Recovery::ResultFile`]. `None` while the file is
     /// incomplete.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
     /// Reads the reply to [`Order::Outcomes`]: one outcome for each attempt in `asked`, in the same order.
