@@ -83,8 +83,8 @@ fn editors(seat: &Seat, route: &Route, scope: &Scope, on_disk: Vec<Head>) -> Val
             "package": status.package,
             // If an editor cannot be called, its machine's state says nothing to anybody.
             "state": away(link).map_or(view.state, <&str>::from),
-            "ready": view.availability == Availability::Open,
-            "why": view.availability.cause().map(<&str>::from),
+            "ready": view.availability == Availability::Open && view.obstacle.is_none(),
+            "why": view.availability.cause().or(view.obstacle.as_ref().map(|_| Cause::Blocked)).map(<&str>::from),
             "clients": link.clients() + choices.iter().filter(is_chosen).count(),
             "own": own,
             "may_use": may_use,

@@ -33,7 +33,7 @@ pub fn start(
     let target = contact.view.borrow().target.clone();
     let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {
-        let _ = bridge.cast(bridge::Message::ProbeEnded(path));
+        let _ = bridge.cast(bridge::Message::ProbeEnded(call, path));
         return;
     };
     let dialect = target.dialect;
@@ -54,7 +54,7 @@ pub fn start(
             }
             Recovery::None | Recovery::Journal(_) | Recovery::Inferred => {}
         }
-        let _ = bridge.cast(bridge::Message::ProbeEnded(path));
+        let _ = bridge.cast(bridge::Message::ProbeEnded(call, path));
     });
 }
 

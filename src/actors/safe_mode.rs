@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::core::link::Fact;
 use crate::fsm::cause::Cause;
@@ -25,15 +25,24 @@ pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looki
     }
     let (contact, env, looking) = (Arc::clone(contact), Arc::clone(env), Arc::clone(looking));
     tasks.spawn(async move {
-        while is_unheard(&contact) {
-            let project = project(&contact);
-            let (log, machine) = (log.clone(), Arc::clone(&env.host));
-            let work = move || compile_error(&*machine, &log, &project?);
-            let error = host::run(&*env.host, work).await.flatten();
-            contact.view.tell(Fact::DoesNotCompile(error));
-            sleep(EDITOR_LOG_LOOK_EVERY).await;
+        loop {
+            while is_unheard(&contact) {
+                let (place, machine, editor) = (log.clone(), Arc::clone(&env.host), editor(&contact));
+                let work = move || {
+                    let (project, pid) = editor?;
+                    compile_error(&*machine, &place, &project, pid)
+                };
+                // A look that hangs must not become many.
+                let Ok(error) = timeout(EDITOR_LOG_LOOK_EVERY, host::run(&*env.host, work)).await else { return };
+                contact.view.tell(Fact::DoesNotCompile(error.flatten()));
+                sleep(EDITOR_LOG_LOOK_EVERY).await;
+            }
+            looking.store(false, Ordering::Release);
+            // It may have gone away between the look and the store.
+            if !is_unheard(&contact) || looking.swap(true, Ordering::AcqRel) {
+                return;
+            }
         }
-        looking.store(false, Ordering::Release);
     });
 }
 
@@ -41,6 +50,8 @@ fn is_unheard(contact: &Contact) -> bool {
     contact.view.borrow().availability.cause() == Some(Cause::BridgeDown)
 }
 
-fn project(contact: &Contact) -> Option<PathBuf> {
-    contact.survey.borrow().as_ref().and_then(|survey| survey.project.clone())
+/// The project whose editor is meant, and that editor's process, if it is known.
+fn editor(contact: &Contact) -> Option<(PathBuf, Option<u32>)> {
+    let survey = contact.survey.borrow().clone()?;
+    Some((survey.project.clone()?, survey.facts.editor_pid))
 }

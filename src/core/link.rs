@@ -188,7 +188,7 @@ impl<T> Picture<T> {
             Fact::Rests => self.expect(RESTING, Availability::Absent(Cause::Gateway), false, now),
             Fact::Greeted { epoch, target, editor, back } => {
                 (self.epoch, self.target, self.editor) = (Some(epoch), target, editor);
-                (self.foreign_peer, self.compile_error) = (None, None);
+                (self.foreign_peer, self.compile_error, self.obstacle) = (None, None, None);
                 self.connections += 1;
                 self.is_back(back, now);
             }
@@ -219,13 +219,15 @@ impl<T> Picture<T> {
                 return is_news;
             }
             Fact::DoesNotCompile(error) => {
+                // What was looked for may have come meanwhile.
+                let error = error.filter(|_| self.availability.cause() == Some(Cause::BridgeDown));
                 let is_news = self.compile_error != error;
                 self.compile_error = error;
                 return is_news;
             }
             Fact::Foreign(peer) => self.foreign_peer = Some(peer),
             Fact::NobodyAt(port) => return self.foreign_peer.take_if(|peer| peer.port == port).is_some(),
-            Fact::ProjectMoved => {}
+            Fact::ProjectMoved => self.compile_error = None,
         }
         true
     }
@@ -233,6 +235,9 @@ impl<T> Picture<T> {
     fn expect(&mut self, state: &'static str, availability: Availability, undecided: bool, now: Instant) {
         (self.state, self.availability, self.undecided, self.since) = (state, availability, undecided, now);
         let cause = availability.cause();
+        if cause != Some(Cause::BridgeDown) {
+            self.compile_error = None;
+        }
         if let Some(outage) = self.outage() {
             outage.cause = cause.or(outage.cause);
         }

@@ -12,14 +12,21 @@ use crate::protocol::text::{clean, cut_with_ellipsis};
 
 /// Longest line that is shown.
 const LINE_MAX_BYTES: usize = 300;
-/// The mark of the compiler's errors.
-const ERROR: &str = ": error CS";
-/// What Unity writes when it loads the project's scripts, which it does only if they compile.
-const LOADED: [&str; 2] = ["Reloading assemblies", "Domain Reload Profiling"];
+/// The marks of the compiler's errors, in their order in a line.
+const ERROR: [&str; 2] = [".cs(", "): error CS"];
+/// What Unity writes once the scripts compile, or when it begins or ends to load a domain. Its first domain has no scripts of the
+/// project, and comes before they are compiled.
+const LOADED: [&str; 4] =
+    ["*** Tundra build success", "Begin MonoManager ReloadAssembly", "Reloading assemblies", "Domain Reload Profiling"];
 
 /// Returns the first compile error in this log, if it is of the editor that has this project open and shows that the error still
-/// stands. May block.
-pub fn compile_error(host: &dyn Host, log: &Path, project: &Path) -> Option<String> {
+/// stands. `editor`: that editor's process, if it is known. May block.
+pub fn compile_error(host: &dyn Host, log: &Path, project: &Path, editor: Option<u32>) -> Option<String> {
+    // An editor that writes elsewhere leaves the log of an earlier one as it was.
+    let began = editor.and_then(|pid| host.process(pid)).map(|process| process.began);
+    if began.zip(host.changed(log)).is_some_and(|(began, changed)| changed < began) {
+        return None;
+    }
     let (head, tail) = host.ends(log, EDITOR_LOG_HEAD_BYTES, EDITOR_LOG_TAIL_BYTES).ok()?;
     error_in(&String::from_utf8_lossy(&head), &String::from_utf8_lossy(&tail), &project.display().to_string())
 }
@@ -40,7 +47,8 @@ fn error_in(head: &str, tail: &str, project: &str) -> Option<String> {
         return None;
     }
     let lines = tail.lines().rev().take_while(|line| !LOADED.iter().any(|mark| line.contains(mark)));
-    let error = lines.filter(|line| line.contains(ERROR)).last()?;
+    let is_error = |line: &&str| line.split_once(ERROR[0]).is_some_and(|(_, rest)| rest.contains(ERROR[1]));
+    let error = lines.filter(is_error).last()?;
     Some(cut_with_ellipsis(&clean(error.trim()), LINE_MAX_BYTES))
 }
 
@@ -52,7 +60,7 @@ mod tests {
     fn an_error_counts_if_the_log_is_of_this_project_and_nothing_was_loaded_after_it() {
         const ERROR: &str = "Assets/A.cs(3,7): error CS0246: no such type";
         let head = "COMMAND LINE ARGUMENTS:\nUnity\n-projectPath\n/home/a/Castle\n";
-        let (reload, other) = ("Reloading assemblies after forced synchronous recompile.\n", "x: error CS1\n");
+        let (reload, other) = ("Reloading assemblies after forced synchronous recompile.\n", "B.cs(1,2): error CS1\n");
         let broken = format!("{reload}{ERROR}\nEntering safe mode\n");
         for (head, tail, project, found) in [
             (head, broken.clone(), "/home/a/Castle", Some(ERROR)),
@@ -65,6 +73,9 @@ mod tests {
             ("", broken.clone(), "/home/a/Castle", None),
             (head, format!("{broken}{reload}"), "/home/a/Castle", None),
             (head, reload.to_owned(), "/home/a/Castle", None),
+            // The project was corrected, and its first load is still under way.
+            (head, format!("{broken}*** Tundra build success\n"), "/home/a/Castle", None),
+            (head, "Somebody says: error CS1\n".to_owned(), "/home/a/Castle", None),
         ] {
             assert_eq!(error_in(head, &tail, project).as_deref(), found, "{head} {tail} {project}");
         }

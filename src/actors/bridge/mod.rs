@@ -28,7 +28,7 @@ use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLI
 use crate::link::Link;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::{Endpoint, PushEvent};
-use crate::protocol::ids::Epoch;
+use crate::protocol::ids::{CallId, Epoch};
 use crate::runtime::arrivals::{self, Awaited};
 use crate::runtime::messages::bridge::Message;
 use crate::runtime::messages::{discovery, registry, session};
@@ -65,8 +65,8 @@ struct Rest {
     useless: Useless,
     /// The editor that connects to us, if the targets are such.
     arrival: Option<Arc<Awaited>>,
-    /// The result files that probes look for. Each file belongs to one attempt to send a call.
-    probing: BTreeSet<String>,
+    /// The calls that probes look for, each with its file. Several calls may follow one file.
+    probing: BTreeSet<(CallId, String)>,
 }
 
 /// Whether a refusal was seen so lately that it still counts.
@@ -156,8 +156,8 @@ impl Actor for BridgeActor {
             }
             Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
             Message::OutcomeOpen => self.look_for_results(&mut state.rest),
-            Message::ProbeEnded(path) => {
-                state.rest.probing.remove(&path);
+            Message::ProbeEnded(call, path) => {
+                state.rest.probing.remove(&(call, path));
             }
             Message::ConnectionFailed(epoch) => {
                 if state.core.epoch() == Some(epoch) {
@@ -413,7 +413,7 @@ impl BridgeActor {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {
             if let Some(path) = probe::file_of(&recovery)
-                && state.probing.insert(path.to_owned())
+                && state.probing.insert((call, path.to_owned()))
             {
                 probe::start(
                     &self.with.contact,

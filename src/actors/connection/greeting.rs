@@ -56,6 +56,8 @@ impl ConnectionTask {
             Err(why) => {
                 let failure = match why {
                     BadGreeting::TokenRefused(_) => ConnectFailure::Unproven,
+                    // It is nobody else, and is asked again soon.
+                    BadGreeting::Starting(_) => ConnectFailure::Vanished,
                     _ => ConnectFailure::WrongPeer,
                 };
                 let why = why.to_string();

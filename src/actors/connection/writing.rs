@@ -93,8 +93,10 @@ impl ConnectionTask {
             let sent = match next {
                 Next::Errand(Errand::Greeting) => self.send_greeting(&mut wire).await,
                 Next::Errand(Errand::Outcomes) => {
+                    let sent = self.ask_outcomes(&mut wire).await;
+                    // Over HTTP the answer has come too. The pause begins now, and leaves time for other requests.
                     asked = Instant::now();
-                    self.ask_outcomes(&mut wire).await
+                    sent
                 }
                 Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
                 Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,

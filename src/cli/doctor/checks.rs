@@ -317,13 +317,13 @@ async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding
 /// Returns the finding about an editor that lives while nothing listens.
 fn unheard(config: &Config, look: &Look) -> Finding {
     let places = look.survey.project.as_deref().zip(config.editor_log.as_deref());
-    let error = places.and_then(|(project, log)| compile_error(&RealHost, log, project));
+    let error = places.and_then(|(project, log)| compile_error(&RealHost, log, project, look.survey.facts.editor_pid));
     let finding = match error {
         Some(error) => Finding::problem(
             "connection",
             format!(
-                "the editor runs, but nothing listens. Its log says that the scripts do not compile ({error}), so it is in Safe Mode, \
-                 where no package runs"
+                "the editor runs, but nothing listens. Its log says that the scripts do not compile ({error}), so it is most likely in Safe \
+                 Mode, where no package runs"
             ),
             "correct the error, or leave Safe Mode in Unity's window",
         ),

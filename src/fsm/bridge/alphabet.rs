@@ -180,7 +180,8 @@ pub enum Event {
         heartbeat: bool,
     },
     /// The answer to the greeting does not show the wanted editor: no bridge of this dialect answers so
-    /// ([`ConnectFailure::WrongPeer`]), or it is a bridge that does not take our token ([`ConnectFailure::Unproven`]).
+    /// ([`ConnectFailure::WrongPeer`]), it is a bridge that does not take our token
+    /// ([`ConnectFailure::Unproven`]), or one that is not ready ([`ConnectFailure::Vanished`]).
     GreetingRefused(ConnectFailure),
     /// The first tool list of the connection was published: the connection works, and calls may be sent.
     Proven,

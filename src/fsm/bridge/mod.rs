@@ -233,6 +233,7 @@ impl super::tests::Charted for Bridge {
             Event::StillRefused,
             Event::GreetingRefused(ConnectFailure::WrongPeer),
             Event::GreetingRefused(ConnectFailure::Unproven),
+            Event::GreetingRefused(ConnectFailure::Vanished),
             Event::Proven,
             Event::CallsWaiting,
             Event::StallBegan,

@@ -29,7 +29,7 @@ pub mod bridge {
 
     pub use crate::fsm::bridge::Event;
     use crate::fsm::bridge::Timer;
-    use crate::protocol::ids::Epoch;
+    use crate::protocol::ids::{CallId, Epoch};
     use crate::runtime::slot::Permit;
     use crate::survey::Survey;
 
@@ -47,7 +47,7 @@ pub mod bridge {
         /// A call has no answer, and a file may tell how it ends.
         OutcomeOpen,
         /// The probe for this result file ended.
-        ProbeEnded(String),
+        ProbeEnded(CallId, String),
         /// The task of this epoch's connection panicked.
         ConnectionFailed(Epoch),
         /// A timer may be due.

@@ -14,15 +14,13 @@ const NOT_FOUND: i64 = 404;
 
 /// What the editor says of a job.
 #[derive(Deserialize)]
-struct Job<'a> {
+struct Job {
     #[serde(rename = "jobId")]
     job_id: Option<String>,
     state: Option<String>,
-    #[serde(rename = "startedAt", borrow)]
-    started_at: Option<&'a RawValue>,
 }
 
-fn job(json: &RawValue) -> Option<Job<'_>> {
+fn job(json: &RawValue) -> Option<Job> {
     serde_json::from_str(json.get()).ok()
 }
 
@@ -66,7 +64,8 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
     if job.job_id.as_ref() != Some(&asked.id) {
         return Err(BadOutcomes::OtherCalls);
     }
-    let has_begun = job.started_at.is_some();
+    // That it is not said when the job began would be no proof.
+    let never_began = Members::of(&said).is_some_and(|job| job.find("startedAt").is_some_and(|at| at.get() == "null"));
     let told = match job.state.as_deref() {
         // "running" only means that its turn has come.
         Some("queued" | "running") => JournalOutcome::Running,
@@ -76,9 +75,11 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
             if errors::gives_up(&failed) { JournalOutcome::GivenUp } else { JournalOutcome::Ended(failed) }
         }
         // A job that ran to its end is called the same if its cancel was asked for meanwhile.
-        Some("canceled") if has_begun => JournalOutcome::Ended(Reply::Result(said)),
-        Some("canceled") => JournalOutcome::NotRun { sealed: false },
-        _ => JournalOutcome::Unreadable,
+        Some("canceled") if never_began => JournalOutcome::NotRun { sealed: false },
+        Some("canceled") => JournalOutcome::Ended(Reply::Result(said)),
+        // A word of a later version, which names no end.
+        Some(_) => JournalOutcome::Running,
+        None => JournalOutcome::Unreadable,
     };
     Ok(vec![told])
 }

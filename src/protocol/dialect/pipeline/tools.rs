@@ -17,6 +17,8 @@ pub(super) const COMMANDS: &str = include_str!("commands.json");
 const READERS: [&str; 3] = ["search", "read_text_file", "screenshot"];
 const READERS_BEGIN: [&str; 5] = ["get_", "list_", "find_", "console", "capture_"];
 const READERS_END: &str = "_status";
+/// Parameters that name a file which the command writes: pictures, which are read-only all the same.
+const WRITTEN: [&str; 2] = ["save_path", "output"];
 /// The parameter of commands that do nothing without it, beyond saying what they would do.
 const CONFIRM: &str = "confirm";
 /// How the names of commands begin that take something away and have no such parameter.
@@ -99,6 +101,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
     }
     let input_schema = InputSchema::from(&schema.filter(is_of_object).unwrap_or_else(|| schema_of(parameters)));
     let reads = only_reads(&name);
+    let writes = WRITTEN.iter().any(|file| input_schema.property(file).is_some());
     let confirms = input_schema.property(CONFIRM).is_some();
     let destroys = confirms || DESTROYERS_BEGIN.iter().any(|begin| name.starts_with(begin));
     let description = description.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -114,7 +117,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
         input_schema,
         development_only: false,
         // A project's own command may have any name, so its name is no reason to run it twice.
-        repeatable: reads && OWN.contains(name.as_str()),
+        repeatable: reads && OWN.contains(name.as_str()) && !writes,
         parallel: false,
         resumable: false,
         group: tags.into_iter().find(|tag| !tag.trim().is_empty()),

@@ -31,6 +31,8 @@ pub(super) const ALL_COMMANDS: &str = "/api/commands?limit=2048";
 pub(super) const PROBE: &str = "/api/job?id=holdfast";
 pub(super) const EXEC: &str = "/api/exec";
 pub(super) const JOB: &str = "/api/job?id=";
+/// Has the members written that have no value, which are left out otherwise from 0.6 on. Earlier versions know no such parameter.
+const WITH_NULLS: &str = "&omit_nulls=false";
 pub(super) const CANCEL: &str = "/api/job/cancel";
 
 /// How long the editor may wait for its main thread before it answers a command that begins some work.
@@ -69,7 +71,7 @@ pub(super) fn encode(order: &Order<'_>) -> Result<Encoded, EncodeError> {
             };
             post(EXEC, format!(r#"{{"command":{command},"parameters":{parameters},{how}}}"#))?
         }
-        Order::Outcomes([JournalKey { id, .. }]) => get(format!("{JOB}{}", query(id))),
+        Order::Outcomes([JournalKey { id, .. }]) => get(format!("{JOB}{}{WITH_NULLS}", query(id))),
         Order::Cancel(JournalKey { id, .. }) => post(CANCEL, format!(r#"{{"id":{}}}"#, quoted(id)))?,
         Order::Heartbeat => get(STATUS.to_owned()),
         Order::Outcomes(_) => return Err(EncodeError::NotSpoken),
