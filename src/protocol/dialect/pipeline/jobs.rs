@@ -77,9 +77,7 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
         // A job that ran to its end is called the same if its cancel was asked for meanwhile.
         Some("canceled") if never_began => JournalOutcome::NotRun { sealed: false },
         Some("canceled") => JournalOutcome::Ended(Reply::Result(said)),
-        // A word of a later version, which names no end.
-        Some(_) => JournalOutcome::Running,
-        None => JournalOutcome::Unreadable,
+        _ => JournalOutcome::Unreadable,
     };
     Ok(vec![told])
 }
