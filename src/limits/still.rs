@@ -10,6 +10,8 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 pub const MAIN_THREAD_ASKED_EVERY: Duration = Duration::from_secs(5);
 /// When such a main thread is asked again after the editor's own server has given up to wait for it.
 pub const MAIN_THREAD_ASKED_AGAIN: Duration = Duration::from_millis(500);
+/// A call that has been unanswered for less is not asked about beside: it takes as long to connect and to be sent.
+pub const BESIDE_AFTER: Duration = Duration::from_millis(200);
 /// If an editor with such a main thread says nothing of the progress of a call for this long, the thread is called busy or still,
 /// "most likely". Most calls take less, and longer work shows a progress bar that moves every few seconds.
 pub const NO_PROGRESS_AFTER: Duration = Duration::from_secs(15);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use super::conformance;
 use super::json::{Object, quoted};
@@ -190,7 +191,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
                 Done::ok(Object::new().number("SleptMs", ms))
             }))
         }
-        "hold" => held(editor, Object::new().flag("Released", true)),
+        "hold" => held(editor.release.subscribe(), Object::new().flag("Released", true)),
         "big" => {
             let bytes = usize::try_from(arguments.number("n").unwrap_or(1024)).unwrap_or(usize::MAX);
             if bytes > BIG_MAX_BYTES {
@@ -207,11 +208,13 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
         }
         "count" => {
             let key = arguments.text("key").unwrap_or_default();
+            // Whoever sees the run may release it at once.
+            let release = editor.release.subscribe();
             match editor.count(&key) {
                 Ok(runs) => {
                     let result = Object::new().text("Key", &key).number("Runs", runs);
                     // The run is counted already. Only its answer waits, so that a crash can prevent it.
-                    if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
+                    if arguments.flag("hold") { held(release, result) } else { Begun::ok(result) }
                 }
                 Err(reason) => Begun::fault(Fault::Internal(reason)),
             }
@@ -240,8 +243,7 @@ fn conformance(name: &str) -> Option<Begun> {
 }
 
 /// Waits for the next `release`, then answers with `result`.
-pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
-    let mut release = editor.release.subscribe();
+pub(crate) fn held(mut release: watch::Receiver<u64>, result: Object) -> Begun {
     Begun::Later(Box::pin(async move {
         // This cannot fail: if the editor ends, this future is dropped first.
         let _ = release.changed().await;

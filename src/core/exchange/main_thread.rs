@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::Exchange;
 use super::types::{Beside, Errand, MainThread, ReplyTo};
 use crate::core::calls::Ledger;
-use crate::limits::{MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
+use crate::limits::{BESIDE_AFTER, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 use crate::protocol::ids::CallId;
 
@@ -24,11 +24,9 @@ impl Exchange {
         }
         if self.awaits(|open| matches!(open, ReplyTo::Call(..))) {
             self.errands.retain(|errand| *errand != Errand::Heartbeat);
-            return if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) {
-                Beside::Nothing
-            } else {
-                Beside::Heartbeat
-            };
+            // A call that is being sent has two connections of its own for a moment.
+            let is_asked = self.awaits(|open| matches!(open, ReplyTo::Heartbeat));
+            return if is_asked || self.quiet.waited(now) < BESIDE_AFTER { Beside::Nothing } else { Beside::Heartbeat };
         }
         let is_idle = self.proven && !self.closed && !self.blocked && self.out() == 0 && ledger.counts() == (0, 0);
         let is_due = |over: Instant| now.saturating_duration_since(over) >= MAIN_THREAD_ASKED_EVERY;

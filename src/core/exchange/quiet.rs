@@ -65,6 +65,11 @@ impl Quiet {
         self.since = Some(now);
     }
 
+    /// How long something is waited for in vain.
+    pub(super) fn waited(&self, now: Instant) -> Duration {
+        self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
     /// The connection is given up only after the longest running time of its calls, since a tool may be given an hour.
     fn silence_max(&self) -> Duration {
         self.running_max + SILENCE_MAX

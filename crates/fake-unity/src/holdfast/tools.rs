@@ -21,7 +21,7 @@ pub(crate) fn run(turn: &Turn, tool: &Tool, arguments: &Arguments, resumed: Opti
     }
     let editor = &turn.editor;
     match spec.name {
-        "hold-parallel" => tools::held(editor, Object::new().flag("Released", true)),
+        "hold-parallel" => tools::held(editor.release.subscribe(), Object::new().flag("Released", true)),
         "steps" => {
             let fresh = || [0, arguments.number("n").unwrap_or(3), arguments.number("ms").unwrap_or(100)];
             steps(turn, resumed.and_then(|kept| serde_json::from_str(kept).ok()).unwrap_or_else(fresh))

@@ -1,7 +1,7 @@
 //! Tests of what is asked beside the other requests, and of what is inferred of the main thread.
 
 use super::*;
-use crate::limits::{MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
+use crate::limits::{BESIDE_AFTER, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 
 #[test]
@@ -22,10 +22,12 @@ fn the_main_thread_is_asked_while_there_is_no_call_and_no_call_is_sent_behind_th
     assert_eq!((inferred(&mut desk), beside(&mut desk)), (Some(told), Beside::Nothing), "a call waits");
     desk.send(5, After::default());
     desk.exchange.order(Errand::Heartbeat);
+    assert_eq!(beside(&mut desk), Beside::Nothing, "the call is being sent");
+    desk.now += BESIDE_AFTER;
     assert_eq!((beside(&mut desk), errands(&mut desk.exchange).len()), (Beside::Heartbeat, 0));
     desk.exchange.asks_heartbeat(6);
     assert_eq!(beside(&mut desk), Beside::Nothing);
-    desk.now += NO_PROGRESS_AFTER - Duration::from_millis(1);
+    desk.now += NO_PROGRESS_AFTER - BESIDE_AFTER - Duration::from_millis(1);
     assert_eq!(inferred(&mut desk), None, "what was said before the call is too old");
     desk.now += Duration::from_millis(1);
     assert!(inferred(&mut desk).is_some_and(|told| told.is_guessed() && told.frame_age == NO_PROGRESS_AFTER));
