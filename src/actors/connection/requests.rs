@@ -107,7 +107,7 @@ impl ConnectionTask {
     }
 }
 
-/// The first request on the connection, and the editor's answer to it.
+/// The last request of the greeting, and the editor's answer to it.
 struct Greeting {
     request: Request,
     answer: Response,
@@ -155,8 +155,9 @@ impl Requests {
                     None => task.connect_anew().await?,
                 };
                 let response = self.ask(task, stream, &request).await?;
-                let greeting = || Arc::new(Greeting { request: request.clone(), answer: response.clone() });
-                self.greeting.get_or_insert_with(greeting);
+                if !task.is_greeted() {
+                    self.greeting = Some(Arc::new(Greeting { request: request.clone(), answer: response.clone() }));
+                }
                 response
             }
         };

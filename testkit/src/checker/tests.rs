@@ -317,6 +317,29 @@ fn grounds_reject_an_interruption_that_the_editor_did_not_tell_for_each_call() {
 }
 
 #[test]
+fn grounds_reject_a_reload_of_which_neither_a_connection_nor_the_editor_tells() {
+    let lost = |first: &[Event], between: &[Event]| {
+        let sent = vec![
+            ask(1, "fail", ""),
+            told(&format!("call_accepted call={CALL} tool=fail mcp_id=1")),
+            told(&format!("call_sent call={CALL} epoch=1 wire=1")),
+            Event::FrameOut(1, "fail".into(), format!("{CALL}.1")),
+            Event::HungUp(1),
+        ];
+        let ended = vec![
+            told(&format!("call_answered call={CALL} tool=fail verdict=\"outcome_unknown\" cause=\"reload\" millis=1")),
+            got(1, "Outcome unknown: reload", true),
+        ];
+        broken([first, &sent, between, &ended].concat())
+    };
+    let jobs = Event::Speaks(Package::that(|facts| facts.jobs));
+    assert_eq!(lost(std::slice::from_ref(&jobs), &[Event::Reloads]), [""; 0], "the editor had forgotten the job");
+    assert_eq!(lost(std::slice::from_ref(&jobs), &[]), ["I2 grounds"]);
+    assert_eq!(lost(&[jobs, Event::Reloads], &[]), ["I2 grounds"], "that was before the call");
+    assert_eq!(lost(&[], &[Event::Reloads]), ["I2 grounds"], "without jobs only the connection tells");
+}
+
+#[test]
 fn discretion_rejects_secrets_and_raw_text_in_the_log() {
     assert_eq!(broken(vec![told("call_accepted arguments={\"key\":\"count-canary-1\"}")]), ["I12 discretion"]);
     for raw in ["a\nb", "a\u{1b}[31m", "a\u{202e}b", "a\u{2028}b"] {

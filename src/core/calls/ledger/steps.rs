@@ -11,7 +11,7 @@ use crate::core::calls::phase::{Brought, News, Phase};
 use crate::core::calls::types::{Answer, Late, Record, Settlement};
 use crate::core::user_text;
 use crate::fsm::call::{Effect, Event, State, Verdict};
-use crate::fsm::cause::{Availability, Cause, Loss};
+use crate::fsm::cause::{Availability, Cause};
 use crate::protocol::dialect::{CallProgress, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -114,6 +114,7 @@ impl Ledger {
     /// Returns the answer to the client of a call that has this verdict.
     fn answer(&self, entry: &Entry, verdict: Verdict, brought: &mut Brought, was_held: bool, now: Instant) -> Answer {
         let (call, lost) = (&entry.call, entry.phase().lost());
+        let sent_on = entry.phase().attempt().and_then(|attempt| attempt.epoch);
         let behind = self.running().filter(|_| was_held);
         Answer {
             request: call.request,
@@ -125,8 +126,8 @@ impl Ledger {
             took: now.saturating_duration_since(call.accepted),
             behind: behind.map(|(id, tool, since)| (id, tool, now.saturating_duration_since(since))),
             came_back: lost
-                // Then the editor was not away.
-                .filter(|_| verdict != Verdict::OutcomeUnknown(Loss::GivenUp))
+                // While the connection lasts, the editor was not seen to be away.
+                .filter(|_| !sent_on.is_some_and(|epoch| self.open_epochs.contains_key(&epoch)))
                 // While a connection ends, its epoch is closed before the availability changes.
                 .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
                 .filter(|_| call.project.is_none() || self.wanted.is(call.project.as_deref()))

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::super::rpc::{self, is_object, loggable, object_text, quoted};
 use super::super::wreck::{self, Wreck};
 use super::super::{
-    BadGreeting, EditorState, EncodeError, Encoded, Expected, Greeted, Heartbeat, Hello, JournalKey, Met, Order,
-    Recovery, Reply, Standing,
+    BadGreeting, EditorError, EditorState, EncodeError, Encoded, Expected, Greeted, Heartbeat, Hello, JournalKey, Met,
+    Order, Recovery, Reply, Standing,
 };
 use super::{errors, jobs, project};
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
@@ -89,12 +89,13 @@ fn query(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// Returns the path of the greeting's next request: when the domain began, then whether there are jobs.
+/// Returns the path of the greeting's next request: whether there are jobs, then when the domain began. The domain comes last,
+/// because a reload may come between the two, and the newest answer is the one that is compared with later ones.
 fn greeting(said: &[Reply]) -> &'static str {
     match said {
-        [] => ONE_COMMAND,
-        [Reply::Error(error)] if error.code != errors::UNAUTHORIZED => COMMANDS,
-        _ => PROBE,
+        [] => PROBE,
+        [_] => ONE_COMMAND,
+        _ => COMMANDS,
     }
 }
 
@@ -132,7 +133,7 @@ fn began(list: &[u8]) -> Option<String> {
     Some(start_time.unwrap_or_default())
 }
 
-/// Whether two responses to the greeting's first request are from one domain.
+/// Whether two responses to the greeting's last request are from one domain.
 pub(super) fn greets_alike(first: &Response, now: &Response) -> bool {
     first.status == now.status && began(&first.body) == began(&now.body)
 }
@@ -142,33 +143,31 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
     let foreign = |what: &str| BadGreeting::ForeignPeer(format!("it did not answer {what} as the package does").into());
     // The list was read with our token, so this is the package.
     let unwell = |why: &str| BadGreeting::Starting(format!("it does not answer {PROBE} as the package does: {why}"));
-    let last = said.last().ok_or(BadGreeting::Silent)?;
-    if let Reply::Error(error) = last {
-        let why = loggable(&error.message);
-        return match (error.code, said.len()) {
-            (errors::UNAUTHORIZED, _) => Err(BadGreeting::TokenRefused(
+    let (first, last) = said.first().zip(said.last()).ok_or(BadGreeting::Silent)?;
+    let refused = |error: &EditorError| error.code == errors::UNAUTHORIZED;
+    let list = match last {
+        Reply::Error(error) if refused(error) => {
+            return Err(BadGreeting::TokenRefused(
                 format!(
-                    "it refuses the token in {} ({why}). Unity writes a new one at its start; if this stays, restart Unity",
-                    project::DESCRIPTOR
+                    "it refuses the token in {} ({}). Unity writes a new one at its start; if this stays, restart Unity",
+                    project::DESCRIPTOR,
+                    loggable(&error.message)
                 )
                 .into(),
-            )),
-            (_, 1) => Ok(Greeted::NotYet),
-            _ if said.iter().any(|reply| matches!(reply, Reply::Result(_))) => Err(unwell(&why)),
-            _ => Err(BadGreeting::Refused { what: COMMANDS, why }),
-        };
-    }
-    let list = said.iter().rev().find_map(|reply| match reply {
-        Reply::Result(list) if is_object(list.get()) => Some(list),
-        _ => None,
-    });
-    let Some(list) = list else { return Err(foreign(COMMANDS)) };
+            ));
+        }
+        _ if said.len() == 1 => return Ok(Greeted::NotYet),
+        Reply::Error(_) if said.len() == 2 => return Ok(Greeted::NotYet),
+        Reply::Error(error) => return Err(BadGreeting::Refused { what: COMMANDS, why: loggable(&error.message) }),
+        Reply::Result(list) => list,
+        Reply::Wreck(_) => return Err(foreign(COMMANDS)),
+    };
     let began = began(list.get().as_bytes()).ok_or_else(|| foreign(COMMANDS))?;
-    let jobs = match last {
+    let jobs = match first {
         Reply::Result(has) if has.get() == "true" => true,
         Reply::Result(has) if has.get() == "false" => false,
-        Reply::Result(_) => return Ok(Greeted::NotYet),
-        Reply::Error(_) | Reply::Wreck(_) => return Err(unwell("its answer cannot be read")),
+        Reply::Error(error) => return Err(unwell(&loggable(&error.message))),
+        Reply::Result(_) | Reply::Wreck(_) => return Err(unwell("its answer cannot be read")),
     };
     let told = hello.expected.as_ref().and_then(|expected| match expected {
         Expected::Told { server_session_id, .. } => Some(server_session_id.clone()),

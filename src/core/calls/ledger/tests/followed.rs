@@ -70,9 +70,11 @@ fn what_keeps_an_editor_from_calls_is_told_as_long_as_its_connection_lasts() {
 
 #[test]
 fn an_editor_that_was_not_away_is_not_said_to_be_back() {
-    let mut book = Book::connected();
-    let call = book.sent(once());
-    let settlements = book.ledger.lose(call, FIRST, Loss::GivenUp, book.now);
-    let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
-    assert_eq!((answer.verdict, answer.came_back), (Verdict::OutcomeUnknown(Loss::GivenUp), None));
+    for loss in [Loss::GivenUp, Loss::Reload] {
+        let mut book = Book::connected();
+        let call = book.sent(once());
+        let settlements = book.ledger.lose(call, FIRST, loss, book.now);
+        let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
+        assert_eq!((answer.verdict, answer.came_back), (Verdict::OutcomeUnknown(loss), None));
+    }
 }
