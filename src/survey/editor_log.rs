@@ -80,4 +80,19 @@ mod tests {
             assert_eq!(error_in(head, &tail, project).as_deref(), found, "{head} {tail} {project}");
         }
     }
+
+    #[test]
+    fn a_log_that_the_living_editor_has_not_written_is_of_an_earlier_one() {
+        use crate::platform::host::RealHost;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("Editor.log");
+        std::fs::write(&path, "-projectPath\n/a/Castle\nAssets/A.cs(3,7): error CS0246: no such type\n").unwrap();
+        let found = |editor| compile_error(&RealHost, &path, Path::new("/a/Castle"), editor).is_some();
+        let us = Some(std::process::id());
+        assert!(found(us) && found(None));
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert!(!found(us), "this process began later");
+        assert!(found(None), "nobody knows when the editor began");
+    }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use holdfast_fake_unity::{PACKAGES, Package};
+use holdfast_fake_unity::{PACKAGES, Package, Task};
 
 use super::plan::{Act, Plan};
 use super::shrink::shrink;
 use super::{picture, run};
 use crate::checker::{self, Verdict};
-use crate::history::{Event, History};
+use crate::history::{Entry, Event, History};
 use crate::record::{Record, SEEDS};
 
 /// Number of seeds with the slowest recovery that are named.
@@ -18,6 +18,9 @@ const SLOWEST_SHOWN: usize = 12;
 
 /// A text in an answer that was withheld until the following domain reload was over.
 pub const RELOADED: &str = "Unity was away after that";
+
+/// A text in an answer that has the result of a compilation which ended well.
+const COMPILED: &str = "\"Success\\\":true";
 
 /// Returns the value at this share (0 to 1) of the sorted values.
 fn rank(sorted: &[Duration], share: f64) -> Duration {
@@ -29,6 +32,28 @@ fn rank(sorted: &[Duration], share: f64) -> Duration {
 /// Returns the name of the record of a package's runs.
 pub fn name(package: &Package) -> String {
     if package == PACKAGES[0] { "sim".to_owned() } else { format!("sim-{}", package.name) }
+}
+
+/// Returns the number of answers that were withheld until a reload was over: a note says so, or, where a file tells how a
+/// compilation ended, the answer is what the file says.
+fn reloads_told(plan: &Plan, history: &History) -> u64 {
+    let compile =
+        [plan.package.calls(Task::Compile, "").tool, (plan.package.call)(Task::Compile, "", plan.version).tool];
+    let mut compiles = Vec::new();
+    let told = |entry: &&Entry| match entry.what.itself() {
+        Event::Asked(id, ask) => {
+            compiles.extend(
+                (plan.package.facts.compile_file && compile.contains(&ask.tool)).then(|| format!("\"id\":{id},")),
+            );
+            false
+        }
+        Event::Got(line) => {
+            let from_file = || compiles.iter().any(|id| line.contains(id)) && line.contains(COMPILED);
+            line.contains(RELOADED) || from_file()
+        }
+        _ => false,
+    };
+    history.0.iter().filter(told).count() as u64
 }
 
 /// Sums over the runs of many seeds.
@@ -87,8 +112,7 @@ impl Sums {
         self.keep_slowest();
         self.requests +=
             history.0.iter().filter(|entry| matches!(entry.what.itself(), Event::Asked(..))).count() as u64;
-        let told = |event: &Event| matches!(event, Event::Got(line) if line.contains(RELOADED));
-        self.reloads_told += history.0.iter().filter(|entry| told(entry.what.itself())).count() as u64;
+        self.reloads_told += reloads_told(plan, history);
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
     }
 

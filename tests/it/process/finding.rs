@@ -315,3 +315,34 @@ fn doctor_says_that_a_dialog_stops_the_editor_and_makes_no_file() {
     until("it is gone", || !doctor().contains("stood still"));
     assert!(!audit.exists() && !room.path().join("audit").exists());
 }
+
+/// In Safe Mode, which Unity offers for scripts that do not compile, no package runs, and only Unity's log tells why.
+#[test]
+fn an_editor_in_safe_mode_is_named_by_the_error_in_its_log() {
+    const ERROR: &str = "Assets/A.cs(3,7): error CS0246";
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    unity.order("down");
+    let place = if cfg!(target_os = "macos") { "Library/Logs/Unity" } else { ".config/unity3d" };
+    let folder = room.home().join(place);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let log = format!("Unity\n-projectPath\n{}\n{ERROR}: no such type\n", room.project().display());
+    std::fs::write(folder.join("Editor.log"), log).expect("a log");
+    let mut client = open(&room);
+    let summary = |client: &mut Client| {
+        let status = client.done("holdfast_status", &json!({})).body();
+        status["summary"].as_str().unwrap_or_default().to_owned()
+    };
+    until("the error is named", || {
+        let told = summary(&mut client);
+        told.contains("Safe Mode") && told.contains(ERROR)
+    });
+    let mut command = client::command(&room);
+    command.args(["call", "echo", "--timeout", "2", "--project"]).arg(room.project()).stdin(Stdio::null());
+    let refused = command.output().expect("it runs");
+    let told = String::from_utf8_lossy(&[refused.stderr, refused.stdout].concat()).into_owned();
+    assert!(!refused.status.success() && told.contains(ERROR) && told.contains("was not sent to Unity"), "{told}");
+    unity.order("up");
+    until("it is ready", || summary(&mut client).contains("ready"));
+    assert!(!summary(&mut client).contains("Safe Mode"));
+}
