@@ -21,7 +21,7 @@ use crate::survey::Target;
 /// ended without a result. It also sends it when the ledger no longer looks for the outcome: the ledger limits the
 /// time. If the call's project is not known, it sends it at once. Does nothing if `recovery` names no file.
 pub fn start(
-    contact: &Contact,
+    contact: &Arc<Contact>,
     host: &Arc<dyn Host>,
     calls: &Arc<Calls>,
     tasks: &Tasks,
@@ -39,7 +39,9 @@ pub fn start(
     let dialect = target.dialect;
     // If the link's last target belongs to another project, its process shows nothing about this call.
     let its = Some(target).filter(|target| target.project.as_ref() == Some(&project));
-    let probe = Probe { calls: Arc::clone(calls), host: Arc::clone(host), dialect, its, call, recovery };
+    let (contact, calls, host) = (Arc::clone(contact), Arc::clone(calls), Arc::clone(host));
+    let domain = contact.view.borrow().editor.domain;
+    let probe = Probe { contact, calls, host, dialect, its, domain, call, recovery };
     tasks.spawn(async move {
         let file = project.join(&path);
         match &probe.recovery {
@@ -77,11 +79,14 @@ pub fn state_of(host: &dyn Host, file: &Path) -> (u64, Option<Vec<u8>>) {
 
 /// What a probe works with.
 struct Probe {
+    contact: Arc<Contact>,
     calls: Arc<Calls>,
     host: Arc<dyn Host>,
     dialect: &'static dyn Dialect,
     /// The editor that the call was sent to, if its process can be looked at.
     its: Option<Target>,
+    /// The domain in which the call began, if the editor tells.
+    domain: Option<u64>,
     call: CallId,
     recovery: Recovery,
 }
@@ -111,6 +116,11 @@ impl Probe {
             (look(&*host, dead), dead)
         };
         crate::platform::host::run(&*self.host, look).await
+    }
+
+    /// Whether the editor is known to be in another domain than the one in which the call began.
+    fn has_reloaded(&self) -> bool {
+        self.domain.zip(self.contact.view.borrow().editor.domain).is_some_and(|(then, now)| then != now)
     }
 
     fn learn(&self, reply: Reply) {
@@ -152,7 +162,8 @@ impl Probe {
             let look = self.look(move |host, _| {
                 let (now, content) = state_of(host, &file);
                 let told = content.filter(|_| now != before).and_then(|bytes| dialect.read_status_file(&of, &bytes));
-                let runs = || running.filter(|running| host.exists(running)).map(|_| WorkStatus::Runs);
+                let runs =
+                    || running.filter(|running| host.exists(running)).map(|_| WorkStatus::Runs { over_reload: true });
                 told.or_else(runs).map_or(Seen::Nothing, Seen::Status)
             });
             let (seen, dead) = look.await.unwrap_or((Seen::Nothing, false));
@@ -168,8 +179,11 @@ impl Probe {
                 // dropped with the domain, but that is no proof.
                 _ if dead => return self.give_up(),
                 Seen::Nothing if is_back && over => return self.give_up(),
-                Seen::Status(WorkStatus::Runs) => {
-                    since = None;
+                Seen::Status(WorkStatus::Runs { over_reload: false }) if self.has_reloaded() && over => {
+                    return self.give_up();
+                }
+                Seen::Status(WorkStatus::Runs { over_reload }) => {
+                    since = since.filter(|_| !over_reload && self.has_reloaded());
                     self.calls.ledger(|ledger, now| ledger.found_running(self.call, now));
                 }
                 _ if !is_open => since = None,

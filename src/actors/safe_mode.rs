@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::core::link::Fact;
 use crate::fsm::cause::Cause;
@@ -32,8 +32,8 @@ pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looki
                     let (project, pid) = editor?;
                     compile_error(&*machine, &place, &project, pid)
                 };
-                // A look that hangs must not become many.
-                let Ok(error) = timeout(EDITOR_LOG_LOOK_EVERY, host::run(&*env.host, work)).await else { return };
+                // A look that hangs is waited for, so that it does not become many.
+                let error = host::run(&*env.host, work).await;
                 contact.view.tell(Fact::DoesNotCompile(error.flatten()));
                 sleep(EDITOR_LOG_LOOK_EVERY).await;
             }
@@ -46,8 +46,10 @@ pub fn look(contact: &Arc<Contact>, env: &Arc<Environment>, tasks: &Tasks, looki
     });
 }
 
+/// Whether nothing listens where the editor should. In Safe Mode nothing does.
 fn is_unheard(contact: &Contact) -> bool {
-    contact.view.borrow().availability.cause() == Some(Cause::BridgeDown)
+    let view = contact.view.borrow();
+    view.availability.cause() == Some(Cause::BridgeDown) && view.foreign_peer.is_none()
 }
 
 /// The project whose editor is meant, and that editor's process, if it is known.

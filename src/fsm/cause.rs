@@ -140,6 +140,8 @@ pub enum Loss {
     Silence,
     /// The editor's own server waits for the call no longer, or failed. The call may still wait or run there.
     GivenUp,
+    /// The editor no longer knows the job that it had begun for the call. It reloaded its domain, or started its server again.
+    Forgotten,
     /// Another project became the wanted one, and the former project's editor was disconnected before it answered.
     ProjectChanged,
     /// A part of the gateway crashed.

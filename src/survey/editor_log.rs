@@ -14,6 +14,10 @@ use crate::protocol::text::{clean, cut_with_ellipsis};
 const LINE_MAX_BYTES: usize = 300;
 /// The marks of the compiler's errors, in their order in a line.
 const ERROR: [&str; 2] = [".cs(", "): error CS"];
+/// The argument that names the project. Unity lists its arguments, one in a line.
+const ARGUMENT: [&str; 2] = ["-projectPath", "-createProject"];
+/// What Unity writes before the path of the project that it has opened.
+const OPENED: &str = "Successfully changed project path to:";
 /// What Unity writes once the scripts compile, or when it begins or ends to load a domain. Its first domain has no scripts of the
 /// project, and comes before they are compiled.
 const LOADED: [&str; 4] =
@@ -34,16 +38,12 @@ pub fn compile_error(host: &dyn Host, log: &Path, project: &Path, editor: Option
 fn error_in(head: &str, tail: &str, project: &str) -> Option<String> {
     let slashed = |text: &str| text.replace('\\', "/");
     let project = slashed(project.trim_end_matches(['/', '\\']));
-    let names_it = |line: &str| {
-        let line = slashed(line);
-        line.match_indices(&project).any(|(at, found)| {
-            let rest = line.get(at + found.len()..).unwrap_or_default();
-            // Another project's path may begin with this one's.
-            rest.chars().next().is_none_or(|next| next == '"' || next == '\'' || next.is_whitespace())
-                || rest.trim_end() == "/"
-        })
-    };
-    if project.is_empty() || !head.lines().any(names_it) {
+    // Another project's path may begin with this one's, and its log may name this one as a package.
+    let is_it = |path: &str| slashed(path.trim()).trim_matches(['"', '\'']).trim_end_matches('/') == project;
+    let is_argument = |line: &str| ARGUMENT.iter().any(|name| line.trim().eq_ignore_ascii_case(name));
+    let is_named = head.lines().zip(head.lines().skip(1)).any(|(before, line)| is_argument(before) && is_it(line));
+    let is_opened = || head.lines().any(|line| line.trim().strip_prefix(OPENED).is_some_and(is_it));
+    if project.is_empty() || !is_named && !is_opened() {
         return None;
     }
     let lines = tail.lines().rev().take_while(|line| !LOADED.iter().any(|mark| line.contains(mark)));
@@ -68,6 +68,9 @@ mod tests {
             ("Successfully changed project path to: C:\\a\\Castle", broken.clone(), "C:/a/Castle", Some(ERROR)),
             // The first of several is shown: the others may only follow from it.
             (head, format!("{ERROR}\n{other}"), "/home/a/Castle", Some(ERROR)),
+            ("-projectpath\n/home/a/Castle\n", broken.clone(), "/home/a/Castle", Some(ERROR)),
+            ("-projectPath\n/home/a/Castle 2\n", broken.clone(), "/home/a/Castle", None),
+            ("com.loot@file:/home/a/Castle\n/home/a/Castle\n", broken.clone(), "/home/a/Castle", None),
             (head, broken.clone(), "/home/a/Castl", None),
             (head, broken.clone(), "/home/b/Castle", None),
             ("", broken.clone(), "/home/a/Castle", None),

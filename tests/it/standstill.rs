@@ -29,6 +29,17 @@ struct Stage {
 
 impl Stage {
     async fn set(package: &'static Package, version: PackageVersion, client: &str) -> Self {
+        Self::with(package, version, client, |_| {}, |_| {}).await
+    }
+
+    /// Sets a stage with an editor that is `made` so, and that the gateway meets `after` that.
+    async fn with(
+        package: &'static Package,
+        version: PackageVersion,
+        client: &str,
+        made: impl FnOnce(&mut FakeUnityConfig),
+        after: impl FnOnce(&FakeUnity),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["Assets", "ProjectSettings"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -40,7 +51,7 @@ impl Stage {
         setup.host.set_process(PID, Liveness::Alive);
         let owner = Owner { pid: PID, name: "Unity".to_owned(), command_line: vec!["Unity".to_owned()] };
         setup.host.set_owner(PORT, owner);
-        let config = FakeUnityConfig {
+        let mut config = FakeUnityConfig {
             port: PORT,
             package,
             package_version: version,
@@ -49,7 +60,9 @@ impl Stage {
             pid: Some(PID),
             ..editor()
         };
+        made(&mut config);
         let unity = unity(&setup.net, config).await;
+        after(&unity);
         let mut it = gateway(setup);
         it.client.open_as(client, "2025-06-18", json!({})).await;
         it.ready().await;
@@ -194,6 +207,44 @@ async fn a_dialog_is_told_by_its_title_and_its_buttons() {
         assert!(failed && text.starts_with("Not executed") && text.contains(shown), "{name}: {text}");
         assert_eq!(stage.unity.runs("held"), 0, "{name}");
         stage.unity.modal(false);
+        stage.it.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_with_a_dialog_is_not_called_ready_when_it_is_met() {
+    for (package, version) in asked().filter(|(package, version)| (package.facts.names_dialogs)(*version)) {
+        let name = format!("{} {version}", package.name);
+        let stage = Stage::with(package, version, UNKNOWN, |_| {}, |unity| unity.modal(true)).await;
+        assert!(stage.summary().contains("the dialog \"Fake Unity\""), "{name}: {}", stage.summary());
+        stage.unity.modal(false);
+        stage.it.close().await;
+    }
+}
+
+/// One file tells how such work ends, for all of them.
+#[tokio::test(start_paused = true)]
+async fn work_is_not_answered_with_the_end_of_an_earlier_one() {
+    for (package, version) in asked().filter(|(package, _)| package.facts.compile_file && package.facts.jobs) {
+        let name = format!("{} {version}", package.name);
+        let slow = |config: &mut FakeUnityConfig| config.compile_time = Duration::from_secs(100);
+        let mut stage = Stage::with(package, version, UNKNOWN, slow, |unity| unity.compile_error(true)).await;
+        let first = stage.begin(Task::Compile, "a").await;
+        let (text, _) = stage.it.client.text(&first).await;
+        assert!(text.starts_with("Still running"), "{name}: {text}");
+        stage.unity.compile_error(false);
+        let second = stage.begin(Task::Compile, "b").await;
+        let (text, failed) = stage.it.client.text(&second).await;
+        assert!(failed && text.starts_with("Not executed") && text.contains("has not ended what"), "{name}: {text}");
+        sleep(Duration::from_secs(100)).await;
+        let third = stage.begin(Task::Compile, "c").await;
+        sleep(Duration::from_secs(1)).await;
+        stage.it.client.cancel(&third).await;
+        stage.unity.compile_error(true);
+        // Nobody waits for the third one here, so the file is what shows that it goes on.
+        let fourth = stage.begin(Task::Compile, "d").await;
+        let (text, failed) = stage.it.client.text(&fourth).await;
+        assert!(!failed && text.contains("compiling"), "{name}: {text}");
         stage.it.close().await;
     }
 }

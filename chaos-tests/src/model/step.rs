@@ -636,7 +636,7 @@ impl Step<'_> {
             let state = match status {
                 Status::Queued | Status::Running => JobState::Runs,
                 Status::Done => JobState::Ended,
-                Status::Interrupted | Status::NotRun | Status::Forgotten => JobState::Lost(Loss::Reload),
+                Status::Interrupted | Status::NotRun | Status::Forgotten => JobState::Lost(Loss::Forgotten),
             };
             let World { lines, ledger, .. } = &mut *self.world;
             let exchange = &mut lines[usize::from(index)].exchange;

@@ -373,7 +373,8 @@ impl BridgeActor {
     fn tell_up(&self, state: &Rest, at: u8, (epoch, connection): (Epoch, &Connection)) {
         let target = state.targets.get(usize::from(at)).cloned();
         let pid = target.as_ref().and_then(|target| target.editor_pid);
-        let domain = connection.shared.lock().met().and_then(|met| met.domain);
+        let met = connection.shared.lock().met().cloned().unwrap_or_default();
+        let domain = met.domain;
         let editor = EditorIdentity { pid, domain };
         // If the last connection was to another project's editor, it shows nothing about how long this editor was away.
         let before = self.with.contact.view.borrow().clone();
@@ -390,6 +391,10 @@ impl BridgeActor {
             self.with.env.events.link_up(epoch, target.endpoint.port(), target.source.into(), waited_for, back);
         }
         self.with.contact.view.tell(Fact::Greeted { epoch, target, editor, back });
+        if let Some(standing) = met.standing {
+            self.with.calls.ledger(|ledger, _| connection.shared.lock().stands(&standing, ledger));
+            self.with.contact.view.tell(Fact::Obstructed(standing.obstacle().map(str::to_owned)));
+        }
         self.with.contact.set_exchange(Some(Arc::clone(&connection.shared)));
         self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }

@@ -52,12 +52,12 @@ impl ConnectionTask {
         let taken = named.as_deref().unwrap_or(taken);
         let prepared = dialect.prepare_call(&sending, wire_name, Some(entry.in_editor()), taken);
         let mut prepared = PreparedCall { trace, ..prepared };
-        if let Recovery::StatusFile { path, before, .. } = &mut prepared.recovery {
-            match self.file_before(path).await {
-                Some(seen) => *before = seen,
-                // What the file tells could be of an earlier call.
-                None => prepared.recovery = Recovery::None,
+        if let Recovery::StatusFile { path, .. } = prepared.recovery {
+            if let Some((other, its)) = self.with.calls.ledger(|ledger, _| ledger.followed_in(path)) {
+                let says = user_text::still_followed(&its, other);
+                return self.not_sent(id, Unsendable::TurnedDown(Cause::Busy, Grounds { rule: None, says }));
             }
+            prepared.recovery = self.before_work(prepared.recovery).await;
         }
         if let Some(says) = prepared.misread.clone() {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::BadArguments, Grounds { rule: None, says }));

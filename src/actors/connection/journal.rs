@@ -7,7 +7,7 @@ use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{
-    BadOutcomes, CallProgress, Encoded, JobProgress, JournalKey, JournalOutcome, Order, Refusal, Reply, Standing,
+    BadOutcomes, CallProgress, Encoded, JobProgress, JournalKey, JournalOutcome, Order, Refusal, Reply,
 };
 use crate::protocol::ids::CallId;
 
@@ -132,11 +132,7 @@ impl ConnectionTask {
     pub(super) fn felt(&self, reply: &Reply) {
         if let Some(standing) = self.guarded("standing", || self.target.dialect.read_standing(reply)).flatten() {
             self.decide(|exchange, ledger, _| exchange.stands(&standing, ledger));
-            let obstacle = match standing {
-                Standing::TakesCalls => None,
-                Standing::Blocked(by) => Some(by.to_string()),
-            };
-            self.with.contact.view.tell(Fact::Obstructed(obstacle));
+            self.with.contact.view.tell(Fact::Obstructed(standing.obstacle().map(str::to_owned)));
             self.shared.wake();
         }
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));

@@ -9,7 +9,7 @@ use super::{ConnectionTask, Surroundings};
 use crate::actors::probe;
 use crate::limits::RELOAD_SIGNS_AFTER;
 use crate::platform::host::Host;
-use crate::protocol::dialect::ReloadSigns;
+use crate::protocol::dialect::{Recovery, ReloadSigns, WorkStatus};
 use crate::protocol::ids::CallId;
 
 impl ConnectionTask {
@@ -20,11 +20,26 @@ impl ConnectionTask {
         Some((signs, look(&self.with, state).await?))
     }
 
-    /// Returns a number that stands for a file of the project as it is now; `None` if it cannot be looked at.
-    pub(super) async fn file_before(&self, path: &'static str) -> Option<u64> {
-        let project = self.target.project.clone()?;
-        let state = move |host: &dyn Host| Some(probe::state_of(host, &project.join(path)).0);
-        look(&self.with, state).await
+    /// Adds to a status file what stands for it now. If it cannot be looked at, or tells of work that goes on, it would not show how
+    /// another call ends, and nothing is returned.
+    pub(super) async fn before_work(&self, recovery: Recovery) -> Recovery {
+        let Recovery::StatusFile { path, running, .. } = recovery else { return recovery };
+        let (project, dialect) = (self.target.project.clone(), self.target.dialect);
+        let of_any = Recovery::StatusFile { path, running, before: 0, of: Vec::new() };
+        let state = move |host: &dyn Host| {
+            let project = project?;
+            let (state, content) = probe::state_of(host, &project.join(path));
+            let told = content.and_then(|bytes| dialect.read_status_file(&of_any, &bytes));
+            let runs = matches!(told, Some(WorkStatus::Runs { .. }))
+                || running.is_some_and(|running| host.exists(&project.join(running)));
+            (!runs).then_some(state)
+        };
+        match (look(&self.with, state).await, recovery) {
+            (Some(before), Recovery::StatusFile { path, running, of, .. }) => {
+                Recovery::StatusFile { path, running, before, of }
+            }
+            _ => Recovery::None,
+        }
     }
 
     /// Looks for the signs a moment after the editor has answered a call, and tells the ledger if no reload follows.

@@ -64,10 +64,8 @@ impl From<&JournalOutcome> for JobState {
             JournalOutcome::Running => Self::Runs,
             JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) | JournalOutcome::Unreadable => Self::Ended,
             JournalOutcome::GivenUp => Self::Lost(Loss::GivenUp),
-            // What keeps the jobs of an editor is lost with its domain.
-            JournalOutcome::NotRun { .. } | JournalOutcome::Interrupted | JournalOutcome::Forgotten => {
-                Self::Lost(Loss::Reload)
-            }
+            JournalOutcome::Interrupted => Self::Lost(Loss::Interrupted),
+            JournalOutcome::NotRun { .. } | JournalOutcome::Forgotten => Self::Lost(Loss::Forgotten),
         }
     }
 }

@@ -13,10 +13,7 @@ use crate::protocol::ids::CallId;
 impl Exchange {
     /// Handles what the editor says of itself: whether it takes calls. While it takes none, none is sent.
     pub fn stands(&mut self, standing: &Standing, ledger: &mut Ledger) {
-        let obstacle = match standing {
-            Standing::TakesCalls => None,
-            Standing::Blocked(by) => Some(Arc::clone(by)),
-        };
+        let obstacle: Option<Arc<str>> = standing.obstacle().map(Into::into);
         if std::mem::replace(&mut self.blocked, obstacle.is_some()) || obstacle.is_some() {
             ledger.hinder(self.epoch, obstacle.is_some().then_some(Cause::Blocked));
             self.calls_wait = ledger.has_held();

@@ -18,7 +18,7 @@ pub use self::editors::{editor_refused, several_editors, url_refused};
 pub use self::next::next;
 pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
 pub use self::phrases::{cause, quoted, seconds};
-pub use self::verdicts::{reloaded, still_reloading, verdict};
+pub use self::verdicts::{reloaded, still_followed, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -53,6 +53,7 @@ pub fn other_root(root: &str) -> String {
 pub fn looked_for(loss: Loss, gone: Option<Cause>) -> String {
     let why = match (loss, gone) {
         (Loss::Reload, _) => "Unity reloads its domain".to_owned(),
+        (Loss::Forgotten, _) => "Unity no longer knows the job".to_owned(),
         (_, Some(gone)) => cause(gone),
         (_, None) => "the connection ended".to_owned(),
     };

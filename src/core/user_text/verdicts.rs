@@ -12,6 +12,7 @@ use super::next::next;
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
+use crate::protocol::ids::CallId;
 use crate::protocol::mcp::Audience;
 use crate::protocol::text::clean;
 
@@ -55,7 +56,8 @@ pub fn verdict(answer: &Answer, beside: Option<&str>, project: Option<&Path>) ->
 
 fn not_executed(answer: &Answer, cause: Cause, beside: Option<&str>, project: Option<&Path>) -> String {
     let beside = beside.map(|beside| format!(" {beside}")).unwrap_or_default();
-    if let (Some(refused), false) = (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit | Cause::Unrecorded))
+    if let (Some(refused), false) =
+        (&answer.refused, matches!(cause, Cause::Policy | Cause::Audit | Cause::Unrecorded | Cause::Busy))
     {
         let says = &refused.grounds.says;
         return format!("Not executed: {says} `{}` was not sent to Unity, so nothing changed.{beside}", answer.tool);
@@ -121,6 +123,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
              or a call that was sent earlier is still running in the previous project's editor"
         ),
         Cause::ProjectChanged => "the client switched to another project before the call could be sent".into(),
+        Cause::Busy if answer.refused.is_some() => grounds("Unity's bridge was busy with another call"),
         Cause::Busy => match &answer.behind {
             Some((call, tool, since)) => format!(
                 "Unity runs such calls one at a time and has been busy with `{}` (call {call}) for {}",
@@ -178,6 +181,9 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
             "Unity tells no more of it (its own server waits for it no longer, or failed, or its status file says nothing of it): the \
              call may still wait or run there"
         }
+        Loss::Forgotten => {
+            "Unity no longer knows the job that it had begun for the call: it reloaded its domain, or started its server again"
+        }
         Loss::ProjectChanged => {
             "the client switched to another project, and the previous project's editor was left before it answered"
         }
@@ -203,6 +209,14 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
     format!(
         "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
          check whether its effect is there{how}. Call id {call}."
+    )
+}
+
+/// Returns why a call is not sent while the work of an earlier one goes on: the end of both would be told in one place.
+pub fn still_followed(tool: &str, call: CallId) -> String {
+    format!(
+        "Unity has not ended what `{}` (call {call}) began, and its status file could not tell the ends of two such calls apart",
+        clean(tool)
     )
 }
 

@@ -222,7 +222,7 @@ pub struct JobProgress {
 }
 
 /// Whether an editor takes calls, as it says when it is asked for its heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// It takes calls, as far as it says.
     TakesCalls,
@@ -230,11 +230,24 @@ pub enum Standing {
     Blocked(Arc<str>),
 }
 
+impl Standing {
+    /// Returns what stands in the way.
+    pub fn obstacle(&self) -> Option<&str> {
+        match self {
+            Self::TakesCalls => None,
+            Self::Blocked(by) => Some(by),
+        }
+    }
+}
+
 /// How far some work is, according to its file ([`Recovery::StatusFile`](super::Recovery::StatusFile)).
 #[derive(Debug)]
 pub enum WorkStatus {
     /// It has not ended.
-    Runs,
+    Runs {
+        /// Whether it goes on after a domain reload.
+        over_reload: bool,
+    },
     /// It has ended.
     Ended {
         /// What its end means for the call that began it.
@@ -264,6 +277,8 @@ pub struct Met {
     /// The number of the editor's domain. In the same process, another number means that the domain was reloaded, an equal number
     /// that it was not.
     pub domain: Option<u64>,
+    /// Whether the editor takes calls, if it says so.
+    pub standing: Option<Standing>,
 }
 
 /// Why an editor closes the connection.

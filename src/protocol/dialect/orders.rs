@@ -190,6 +190,8 @@ pub struct PreparedCall {
     pub reload_signs: Option<ReloadSigns>,
     /// What the editor would misread in the arguments, as a sentence. Such a call is not sent.
     pub misread: Option<String>,
+    /// Whether the editor is asked to run the call as a job, for a dialect that can leave it.
+    pub as_job: bool,
     /// The trace that the call belongs to, for a dialect that can send it.
     pub trace: Option<Arc<TraceContext>>,
 }
@@ -206,6 +208,7 @@ impl PreparedCall {
             reload_signs: None,
             misread: None,
             trace: None,
+            as_job: false,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn grounded(run: &Run<'_>) -> Verdict {
 }
 
 /// Whether the event shows that the editor reloaded.
-pub(super) fn is_reload(facts: &Facts, event: &Event) -> bool {
+fn is_reload(facts: &Facts, event: &Event) -> bool {
     match event {
         Event::Reloads => true,
         Event::Injected(act) => facts.restarts_by_reload && (act.starts_with("Down") || act.starts_with("Rst")),

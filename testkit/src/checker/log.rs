@@ -7,7 +7,6 @@ use holdfast::limits::LOG_FIELD_MAX_BYTES;
 use holdfast_fake_unity::Task;
 use serde_json::Value;
 
-use super::causes::is_reload;
 use super::run::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
 
@@ -197,9 +196,9 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
         let few = on.len() <= usize::from(run.sendings_max());
         verdict.look(!again && few, || format!("call {call} left on the connections {on:?}"));
     }
-    let reloads: Vec<Duration> =
-        run.events().filter(|(_, event)| is_reload(run.facts(), event)).map(|(at, _)| at).collect();
-    let reloaded = |since: Duration, by: Duration| reloads.iter().any(|at| (since..=by).contains(at));
+    let starts: Vec<Duration> =
+        run.events().filter(|(_, event)| matches!(event, Event::Listens(_))).map(|(at, _)| at).collect();
+    let started_anew = |since: Duration, by: Duration| starts.iter().any(|at| (since..=by).contains(at));
     let mut told_interrupted = 0;
     for (call, told) in calls(run) {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
@@ -222,8 +221,10 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
                 let said = interrupted.values().any(|first| *first <= at);
                 !told.sent.is_empty() && said && told_interrupted <= interrupted.len()
             }
-            // An editor with jobs may tell by a job that it forgot that it has reloaded, before any connection ends.
-            "outcome_unknown" if run.facts().jobs && cause == "reload" && reloaded(*asked, at) => !told.sent.is_empty(),
+            // The editor's server was started again, by a reload or not, and before any connection shows it.
+            "outcome_unknown" if run.facts().jobs && cause == "forgotten" => {
+                !told.sent.is_empty() && started_anew(*asked, at)
+            }
             "outcome_unknown" => told
                 .sent
                 .iter()

@@ -317,7 +317,7 @@ fn grounds_reject_an_interruption_that_the_editor_did_not_tell_for_each_call() {
 }
 
 #[test]
-fn grounds_reject_a_reload_of_which_neither_a_connection_nor_the_editor_tells() {
+fn grounds_reject_a_forgotten_job_of_an_editor_whose_server_was_not_started_again() {
     let lost = |first: &[Event], between: &[Event]| {
         let sent = vec![
             ask(1, "fail", ""),
@@ -327,16 +327,18 @@ fn grounds_reject_a_reload_of_which_neither_a_connection_nor_the_editor_tells() 
             Event::HungUp(1),
         ];
         let ended = vec![
-            told(&format!("call_answered call={CALL} tool=fail verdict=\"outcome_unknown\" cause=\"reload\" millis=1")),
-            got(1, "Outcome unknown: reload", true),
+            told(&format!(
+                "call_answered call={CALL} tool=fail verdict=\"outcome_unknown\" cause=\"forgotten\" millis=1"
+            )),
+            got(1, "Outcome unknown: forgotten", true),
         ];
         broken([first, &sent, between, &ended].concat())
     };
     let jobs = Event::Speaks(Package::that(|facts| facts.jobs));
-    assert_eq!(lost(std::slice::from_ref(&jobs), &[Event::Reloads]), [""; 0], "the editor had forgotten the job");
+    assert_eq!(lost(std::slice::from_ref(&jobs), &[Event::Listens(1)]), [""; 0], "the editor had forgotten the job");
     assert_eq!(lost(std::slice::from_ref(&jobs), &[]), ["I2 grounds"]);
-    assert_eq!(lost(&[jobs, Event::Reloads], &[]), ["I2 grounds"], "that was before the call");
-    assert_eq!(lost(&[], &[Event::Reloads]), ["I2 grounds"], "without jobs only the connection tells");
+    assert_eq!(lost(&[jobs, Event::Listens(1)], &[]), ["I2 grounds"], "that was before the call");
+    assert_eq!(lost(&[], &[Event::Listens(1)]), ["I2 grounds"], "without jobs only the connection tells");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Handles what the editor reports about calls that were sent: in its journal, or in a reply that refuses a call. Also ends
 //! searches for outcomes that can no longer be found.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use super::Ledger;
@@ -52,6 +54,13 @@ impl Ledger {
             entry.is_awaited()
                 && entry.sought().is_some_and(|attempt| matches!(attempt.recovery, Recovery::StatusFile { .. }))
         })
+    }
+
+    /// Returns an earlier call whose end this file is to tell, and its tool. The file would not tell the two apart.
+    pub fn followed_in(&self, file: &str) -> Option<(CallId, Arc<str>)> {
+        let tells = |recovery: &Recovery| matches!(recovery, Recovery::StatusFile { path, .. } if *path == file);
+        let first = self.entries.iter().find(|entry| entry.sought().is_some_and(|attempt| tells(&attempt.recovery)))?;
+        Some((first.call.id, Arc::clone(&first.call.tool)))
     }
 
     /// Whether calls may be sent: on any connection, and on one that was opened after this call was sent.

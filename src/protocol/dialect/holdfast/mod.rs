@@ -158,17 +158,13 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
     // meant for a caller that waits.
     let unlimited = given.is_none() && tool.is_some_and(|tool| tool.resumable);
     PreparedCall {
-        misread: None,
-        arguments: arguments.to_owned(),
         recovery: match journal {
             Some(journal) => Recovery::Journal(JournalKey { journal: journal.to_owned(), id, seq }),
             None => Recovery::None,
         },
         timeout: if unlimited { None } else { timeout },
         limit: unlimited.then_some(LIMIT),
-        reload_follows: false,
-        reload_signs: None,
-        trace: None,
+        ..PreparedCall::as_given(arguments)
     }
 }
 

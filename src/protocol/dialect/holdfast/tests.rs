@@ -169,8 +169,12 @@ fn both_sides_prove_themselves_before_a_call() {
         let of_kind = |kind: &str| file.vectors.iter().find(|vector| vector.kind() == kind).unwrap().text("body");
         let said = [reply(of_kind("hello_result")), reply(of_kind("prove_result"))];
         assert_eq!(Holdfast.check_greeting(&hello, &said[..1]), Ok(Greeted::NotYet));
-        let met =
-            Met { journal: Some(NONCE.to_owned()), tools_revision: Some("<revision>".to_owned()), domain: Some(3) };
+        let met = Met {
+            journal: Some(NONCE.to_owned()),
+            tools_revision: Some("<revision>".to_owned()),
+            domain: Some(3),
+            standing: None,
+        };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
         // An editor with another token, process, project or challenge is a different editor.
         let credentials = credentials(&file.environment);

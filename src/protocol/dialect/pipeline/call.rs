@@ -33,10 +33,12 @@ pub(super) fn prepare(
 ) -> PreparedCall {
     let recovery = followed::recovery(name, arguments).filter(|_| sending.project_known).unwrap_or(Recovery::None);
     PreparedCall {
-        recovery,
+        recovery: recovery.clone(),
         reload_signs: (name == RELOADING[0]).then_some(RELOAD_SIGNS),
         timeout: timeout(name, tool, arguments),
         reload_follows: RELOADING.contains(&name),
+        // Nobody could ask for a job of an editor that seemed to have none.
+        as_job: recovery == Recovery::None && sending.journal.is_some(),
         misread: tool.and_then(|tool| unknown_argument(name, tool, arguments)),
         ..PreparedCall::as_given(arguments)
     }

@@ -76,6 +76,12 @@ pub(super) fn bare(status: u16) -> EditorError {
     EditorError { code, message: format!("the editor answered with status {status} and no JSON"), refusal }
 }
 
+/// Makes the error of a job that was cancelled before it began.
+pub(super) fn cancelled_before() -> EditorError {
+    let message = "the job was cancelled in Unity before it began, so nothing of it ran".to_owned();
+    EditorError { code: FAILED_JOB.into(), message, refusal: None }
+}
+
 /// What a failure means for a call; `None` if nothing proves that it did not run.
 fn refusal(status: u16, error: &str) -> Option<Refusal> {
     match status {

@@ -36,14 +36,29 @@ pub(super) fn recovery(command: &str, arguments: &RawValue) -> Option<Recovery> 
         _ => return None,
     };
     let package = Members::of(arguments).filter(|_| path == PACKAGES).and_then(|members| members.get(IDENTIFIER));
-    // The file may name a folder or a repository by what it found there.
-    let package = package.as_ref().and_then(Value::as_str).filter(|package| !package.contains(['/', ':']));
-    let of = package.map(|package| (IDENTIFIER, without_version(package).to_owned())).into_iter().collect();
+    let package = package.as_ref().and_then(Value::as_str);
+    let of = package.map(|package| (IDENTIFIER, package.trim().to_owned())).into_iter().collect();
     Some(Recovery::StatusFile { path, running, before: 0, of })
 }
 
-fn without_version(package: &str) -> &str {
-    package.split('@').next().unwrap_or(package).trim()
+/// Whether a file that names the package `said` may tell of the one that was asked for as `asked`.
+fn may_be_package(said: &str, asked: &str) -> bool {
+    let is_place = |text: &str| text.contains(['/', ':']);
+    let parts = |text: &str| {
+        let (name, version) = text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)));
+        (name.trim().to_owned(), version.map(|version| version.trim().to_owned()))
+    };
+    if said == asked {
+        return true;
+    }
+    let ((name, version), (asked_name, asked_version)) = (parts(said), parts(asked));
+    match (is_place(said), is_place(asked)) {
+        // A folder or a repository may be named by what was found there, and with what was found.
+        (false, true) => true,
+        (true, false) => name == asked_name,
+        (true, true) => false,
+        (false, false) => name == asked_name && version.zip(asked_version).is_none_or(|(one, other)| one == other),
+    }
 }
 
 /// If a reply says no more than that the work has begun, returns where its end is told. `asked`: what was known before the reply.
@@ -77,7 +92,7 @@ pub(super) fn read(recovery: &Recovery, bytes: &[u8]) -> Option<WorkStatus> {
     let members = status.as_object()?;
     let is_ours = |(name, value): &(&str, String)| {
         let said = member(members, name).and_then(Value::as_str);
-        said.is_none_or(|said| said == value || *name == IDENTIFIER && without_version(said) == value)
+        said.is_none_or(|said| said == value || *name == IDENTIFIER && may_be_package(said, value))
     };
     if !of.iter().all(is_ours) {
         return None;
@@ -87,7 +102,8 @@ pub(super) fn read(recovery: &Recovery, bytes: &[u8]) -> Option<WorkStatus> {
         return None;
     }
     if !ENDED.contains(&word) {
-        return Some(WorkStatus::Runs);
+        // A compilation that a reload ended is not gone on with. One that waits for play mode to end has not begun.
+        return Some(WorkStatus::Runs { over_reload: *path != RECOMPILE || word == "triggered" });
     }
     let failed = has_failed(members) || FAILED.contains(&word);
     // A compilation is "completed" before its reload. What changes packages is followed by a compilation.

@@ -75,7 +75,8 @@ pub(super) fn read_outcomes(reply: Reply, asked: &[JournalKey]) -> Result<Vec<Jo
             if errors::gives_up(&failed) { JournalOutcome::GivenUp } else { JournalOutcome::Ended(failed) }
         }
         // A job that ran to its end is called the same if its cancel was asked for meanwhile.
-        Some("canceled") if never_began => JournalOutcome::NotRun { sealed: false },
+        // Somebody did that in Unity, so it is not sent again.
+        Some("canceled") if never_began => JournalOutcome::Ended(Reply::Error(errors::cancelled_before())),
         Some("canceled") => JournalOutcome::Ended(Reply::Result(said)),
         _ => JournalOutcome::Unreadable,
     };

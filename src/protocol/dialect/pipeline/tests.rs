@@ -28,7 +28,8 @@ fn key(id: &str) -> JournalKey {
 
 fn prepared(tool: &str, listed: Option<&EditorTool>, arguments: &str) -> PreparedCall {
     let call = CallId::from_random([7; 16]);
-    Pipeline.prepare_call(&Sending::first(call, true), tool, listed, &raw(arguments))
+    let sending = Sending { journal: Some("began"), ..Sending::first(call, true) };
+    Pipeline.prepare_call(&sending, tool, listed, &raw(arguments))
 }
 
 /// The response to a request for this path, as the dialect reads it.
@@ -64,7 +65,7 @@ fn every_vector_has_a_kind_that_is_known() {
 fn requests_are_sent_byte_for_byte() {
     let mut seen = 0;
     for vector in vectors().iter().filter(|vector| vector.text("direction") == "to_editor") {
-        let said = [reply(wire::PROBE, 404, "Not Found")];
+        let said = [reply(wire::PROBE, 404, "Not Found"), reply(wire::STATUS, 200, "{}")];
         let hello = Hello::default();
         let encoded = match vector.said("kind") {
             "greeting" => {
@@ -91,7 +92,7 @@ fn requests_are_sent_byte_for_byte() {
         assert_eq!(std::str::from_utf8(&frame).unwrap(), vector.text("frame"), "{}", vector.text("name"));
         seen += 1;
     }
-    assert_eq!(seen, 8);
+    assert_eq!(seen, 9);
 }
 
 #[test]
@@ -168,15 +169,22 @@ fn result_means(vector: &Vector, reply: Reply) {
 
 /// The replies of an editor whose list is this and that answers the probe with this status and body.
 fn greeted(list: (u16, &str), probe: (u16, &str)) -> Result<Greeted, BadGreeting> {
+    greeted_with(list, probe, r#"{"status":"ready"}"#)
+}
+
+/// The same, with this status.
+fn greeted_with(list: (u16, &str), probe: (u16, &str), status_said: &str) -> Result<Greeted, BadGreeting> {
     let hello = Hello::default();
     let mut said = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         let Ok(Encoded::Request(next)) = Pipeline.encode(id(), &Order::Greeting { hello: &hello, said: &said }) else {
             panic!("a greeting that cannot go on");
         };
         let (status, body) = match &*next.path {
             wire::PROBE => (probe.0, probe.1.to_owned()),
+            wire::STATUS => (200, status_said.to_owned()),
             wire::ONE_COMMAND => (list.0, list.1.to_owned()),
+            _ if list.0 >= 500 => (list.0, list.1.to_owned()),
             _ => (200, self::list("began")),
         };
         said.push(reply(&next.path, status, &body));
@@ -207,6 +215,13 @@ fn the_greeting_learns_the_domain_and_whether_there_are_jobs() {
     }
     assert!(matches!(greeted((200, &began), (401, "{}")), Err(BadGreeting::TokenRefused(_))));
     assert!(matches!(greeted((200, &began), (500, "")), Err(BadGreeting::Starting(_))));
+    assert!(matches!(greeted((500, ""), json), Err(BadGreeting::Starting(_))), "nobody else listens there");
+    let standing = |status: &str| met(greeted_with((200, &began), json, status)).standing;
+    assert_eq!(standing(r#"{"status":"ready"}"#), Some(Standing::TakesCalls));
+    for blocked in [r#"{"status":"settling"}"#, r#"{"status":"blocked_by_dialog"}"#] {
+        assert!(matches!(standing(blocked), Some(Standing::Blocked(_))), "{blocked}");
+    }
+    assert_eq!(standing("{}"), None);
     let response = |began: &str| Response { status: 200, server: None, body: list(began).into() };
     assert!(
         Pipeline.greets_alike(&response("a"), &response("a")) && !Pipeline.greets_alike(&response("a"), &response("b"))
@@ -301,9 +316,17 @@ fn a_status_file_tells_how_what_was_begun_ends() {
         followed::recovery(command, &arguments).expect("a file")
     };
     let status = |command: &str, text: &str| Pipeline.read_status_file(&asked(command, "{}"), text.as_bytes());
-    let runs = |command: &str, text: &str| matches!(status(command, text), Some(WorkStatus::Runs));
+    let runs = |command: &str, text: &str| matches!(status(command, text), Some(WorkStatus::Runs { .. }));
     assert!(runs("recompile", r#"{"status":"triggered"}"#) && runs("recompile", r#"{"status":"compiling"}"#));
     assert!(runs("run_tests", r#"{"status":"running"}"#) && runs("build", r#"{"status":"building","buildId":"b"}"#));
+    let over_reload = |command: &str, text: &str| match status(command, text) {
+        Some(WorkStatus::Runs { over_reload }) => over_reload,
+        other => panic!("{command} {text}: {other:?}"),
+    };
+    assert!(!over_reload("recompile", r#"{"status":"compiling"}"#), "it ended with the domain");
+    assert!(
+        over_reload("recompile", r#"{"status":"triggered"}"#) && over_reload("run_tests", r#"{"status":"running"}"#)
+    );
     for nothing in ["", "{", "[]", r#"{"status":"idle"}"#, r#"{"status":7}"#] {
         assert!(status("recompile", nothing).is_none(), "{nothing}");
     }
@@ -354,9 +377,29 @@ fn a_status_file_tells_how_what_was_begun_ends() {
         (r#"{"status":"completed","identifier":"com.mine"}"#, true),
         (r#"{"status":"completed"}"#, true),
         (r#"{"status":"completed","identifier":"com.other"}"#, false),
+        (r#"{"status":"completed","identifier":"com.mine@1.3.0"}"#, false),
+        (r#"{"status":"completed","identifier":"com.mine@https://a/mine.git"}"#, true),
     ] {
         assert_eq!(tells(&add, text), ours, "{text}");
     }
+    let git = begun("package_add", r#"{"identifier":"https://a/mine.git"}"#, r#"{"status":"running"}"#).unwrap();
+    for (said, ours) in [("https://a/mine.git", true), ("https://a/other.git", false), ("com.mine", true)] {
+        assert_eq!(tells(&git, &format!(r#"{{"status":"completed","identifier":"{said}"}}"#)), ours, "{said}");
+    }
+}
+
+#[test]
+fn an_editor_without_jobs_is_asked_for_none() {
+    let call = CallId::from_random([7; 16]);
+    let body = |journal: Option<&str>| {
+        let sending = Sending { journal, ..Sending::first(call, true) };
+        let prepared = Pipeline.prepare_call(&sending, "save_all", None, &raw("{}"));
+        let order = Order::Call { tool: "save_all", call: &prepared, expected: None, progress: false };
+        let Ok(Encoded::Request(request)) = Pipeline.encode(id(), &order) else { panic!("no request") };
+        String::from_utf8(request.body.to_vec()).unwrap()
+    };
+    assert!(body(Some("began")).contains(r#""job":true"#));
+    assert_eq!(body(None), r#"{"command":"save_all","parameters":{},"timeout":60000}"#);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::super::rpc::{self, is_object, loggable, object_text, quoted};
 use super::super::wreck::{self, Wreck};
 use super::super::{
     BadGreeting, EditorError, EditorState, EncodeError, Encoded, Expected, Greeted, Heartbeat, Hello, JournalKey, Met,
-    Order, Recovery, Reply, Standing,
+    Order, Reply, Standing,
 };
 use super::{errors, jobs, project};
 use crate::limits::PIPELINE_REQUEST_MAX_BYTES;
@@ -59,16 +59,11 @@ pub(super) fn encode(order: &Order<'_>) -> Result<Encoded, EncodeError> {
         Order::ListTools { step, .. } => get(if *step == 0 { ALL_COMMANDS } else { COMMANDS }.to_owned()),
         Order::Call { tool, call, .. } => {
             let (command, parameters) = (quoted(tool), &call.arguments);
-            let how = match &call.recovery {
-                // A file tells how it ends, but a domain forgets the name of a job. The editor waits for the answer as long as the
-                // command may take.
-                Recovery::StatusFile { .. } => {
-                    let limit = call.timeout.unwrap_or_default().saturating_add(WORK_BEGINS_MAX);
-                    format!(r#""timeout":{}"#, limit.as_millis())
-                }
-                // Versions without jobs ignore this, and answer when the command has ended.
-                _ => r#""job":true"#.to_owned(),
-            };
+            // Where a file tells how it ends, it is no job, because a domain forgets the name of a job. The editor waits for the
+            // answer as long as the command may take.
+            let limit = call.timeout.unwrap_or_default().saturating_add(WORK_BEGINS_MAX);
+            let how =
+                if call.as_job { r#""job":true"#.to_owned() } else { format!(r#""timeout":{}"#, limit.as_millis()) };
             post(EXEC, format!(r#"{{"command":{command},"parameters":{parameters},{how}}}"#))?
         }
         Order::Outcomes([JournalKey { id, .. }]) => get(format!("{JOB}{}{WITH_NULLS}", query(id))),
@@ -89,12 +84,13 @@ fn query(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// Returns the path of the greeting's next request: whether there are jobs, then when the domain began. The domain comes last,
-/// because a reload may come between the two, and the newest answer is the one that is compared with later ones.
+/// Returns the path of the greeting's next request: whether there are jobs, whether calls are taken, and when the domain began. The
+/// domain comes last, because a reload may come between them, and the newest answer is the one that is compared with later ones.
 fn greeting(said: &[Reply]) -> &'static str {
     match said {
         [] => PROBE,
-        [_] => ONE_COMMAND,
+        [_] => STATUS,
+        [_, _] => ONE_COMMAND,
         _ => COMMANDS,
     }
 }
@@ -141,8 +137,9 @@ pub(super) fn greets_alike(first: &Response, now: &Response) -> bool {
 /// Decides about the greeting: the editor takes our token, has a list of commands, and knows jobs or does not.
 pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let foreign = |what: &str| BadGreeting::ForeignPeer(format!("it did not answer {what} as the package does").into());
-    // The list was read with our token, so this is the package.
-    let unwell = |why: &str| BadGreeting::Starting(format!("it does not answer {PROBE} as the package does: {why}"));
+    // It answers as this program does, and its list was read with our token or has not been refused.
+    let unwell =
+        |what: &str, why: &str| BadGreeting::Starting(format!("it does not answer {what} as the package does: {why}"));
     let (first, last) = said.first().zip(said.last()).ok_or(BadGreeting::Silent)?;
     let refused = |error: &EditorError| error.code == errors::UNAUTHORIZED;
     let list = match last {
@@ -156,8 +153,11 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
                 .into(),
             ));
         }
-        _ if said.len() == 1 => return Ok(Greeted::NotYet),
-        Reply::Error(_) if said.len() == 2 => return Ok(Greeted::NotYet),
+        _ if said.len() <= 2 => return Ok(Greeted::NotYet),
+        Reply::Error(_) if said.len() == 3 => return Ok(Greeted::NotYet),
+        Reply::Error(error) if error.code == errors::GAVE_UP => {
+            return Err(unwell(COMMANDS, &loggable(&error.message)));
+        }
         Reply::Error(error) => return Err(BadGreeting::Refused { what: COMMANDS, why: loggable(&error.message) }),
         Reply::Result(list) => list,
         Reply::Wreck(_) => return Err(foreign(COMMANDS)),
@@ -166,8 +166,8 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
     let jobs = match first {
         Reply::Result(has) if has.get() == "true" => true,
         Reply::Result(has) if has.get() == "false" => false,
-        Reply::Error(error) => return Err(unwell(&loggable(&error.message))),
-        Reply::Result(_) | Reply::Wreck(_) => return Err(unwell("its answer cannot be read")),
+        Reply::Error(error) => return Err(unwell(PROBE, &loggable(&error.message))),
+        Reply::Result(_) | Reply::Wreck(_) => return Err(unwell(PROBE, "its answer cannot be read")),
     };
     let told = hello.expected.as_ref().and_then(|expected| match expected {
         Expected::Told { server_session_id, .. } => Some(server_session_id.clone()),
@@ -178,6 +178,7 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
         domain: Some(number_of(&began)),
         // The jobs of a domain end with it.
         journal: jobs.then_some(began),
+        standing: said.get(1).and_then(read_standing),
         ..Met::default()
     }))
 }

@@ -70,7 +70,7 @@ fn what_keeps_an_editor_from_calls_is_told_as_long_as_its_connection_lasts() {
 
 #[test]
 fn an_editor_that_was_not_away_is_not_said_to_be_back() {
-    for loss in [Loss::GivenUp, Loss::Reload] {
+    for loss in [Loss::GivenUp, Loss::Forgotten] {
         let mut book = Book::connected();
         let call = book.sent(once());
         let settlements = book.ledger.lose(call, FIRST, loss, book.now);
