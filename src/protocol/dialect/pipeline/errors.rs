@@ -78,7 +78,7 @@ pub(super) fn bare(status: u16) -> EditorError {
 
 /// Makes the error of a job that was cancelled before it began.
 pub(super) fn cancelled_before() -> EditorError {
-    let message = "the job was cancelled in Unity before it began, so nothing of it ran".to_owned();
+    let message = "The job was cancelled in Unity before it began, so nothing of it ran".to_owned();
     EditorError { code: FAILED_JOB.into(), message, refusal: None }
 }
 
