@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,9 +47,16 @@ pub async fn meet(net: &dyn Net, dialect: &dyn Dialect, port: u16) -> io::Result
     }
 }
 
+/// Where a listener is bound.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Port(u16),
+    Local(PathBuf),
+}
+
 #[derive(Default)]
 struct Ports {
-    listening: BTreeMap<u16, mpsc::Sender<BoxStream>>,
+    listening: BTreeMap<Place, mpsc::Sender<BoxStream>>,
     next: u16,
     open: Vec<Arc<Cut>>,
 }
@@ -106,7 +114,7 @@ impl MemoryNet {
 
     /// Whether a listener is bound to a port.
     pub fn listens(&self, port: u16) -> bool {
-        self.ports.lock().unwrap().listening.contains_key(&port)
+        self.ports.lock().unwrap().listening.contains_key(&Place::Port(port))
     }
 
     /// Returns the number of attempts to connect so far.
@@ -115,25 +123,49 @@ impl MemoryNet {
     }
 }
 
+impl MemoryNet {
+    async fn connect_to(&self, place: Place) -> io::Result<BoxStream> {
+        self.connects.fetch_add(1, Ordering::Relaxed);
+        let _ = self.held.subscribe().wait_for(|held| !held).await;
+        let is_slow = matches!(place, Place::Port(_)) && self.refuses_slowly();
+        if is_slow && !self.ports.lock().unwrap().listening.contains_key(&place) {
+            tokio::time::sleep(SLOW_REFUSAL).await;
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        let (near, far) = tokio::io::duplex(PIPE_BYTES);
+        let cut = Arc::new(Cut::default());
+        let mut ports = self.ports.lock().unwrap();
+        let listening = ports.listening.get(&place).ok_or(io::ErrorKind::ConnectionRefused)?;
+        let far = Pipe { inner: far, cut: cut.clone(), side: 0, sent: Arc::default() };
+        listening.try_send(Box::new(far)).map_err(|_| io::ErrorKind::ConnectionRefused)?;
+        ports.open.retain(|open| Arc::strong_count(open) > 1);
+        ports.open.push(cut.clone());
+        Ok(Box::new(Pipe { inner: near, cut, side: 1, sent: self.sent.clone() }))
+    }
+
+    fn bind_to(&self, place: Place) -> io::Result<Arc<dyn Listener>> {
+        let mut ports = self.ports.lock().unwrap();
+        if ports.listening.contains_key(&place) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let (sender, accepted) = mpsc::channel(BACKLOG);
+        ports.listening.insert(place.clone(), sender);
+        let accepted = tokio::sync::Mutex::new(accepted);
+        Ok(Arc::new(Bound { place, accepted, ports: self.ports.clone() }))
+    }
+}
+
 impl Net for MemoryNet {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
-        Box::pin(async move {
-            self.connects.fetch_add(1, Ordering::Relaxed);
-            let _ = self.held.subscribe().wait_for(|held| !held).await;
-            if self.refuses_slowly() && !self.ports.lock().unwrap().listening.contains_key(&port) {
-                tokio::time::sleep(SLOW_REFUSAL).await;
-                return Err(io::ErrorKind::ConnectionRefused.into());
-            }
-            let (near, far) = tokio::io::duplex(PIPE_BYTES);
-            let cut = Arc::new(Cut::default());
-            let mut ports = self.ports.lock().unwrap();
-            let listening = ports.listening.get(&port).ok_or(io::ErrorKind::ConnectionRefused)?;
-            let far = Pipe { inner: far, cut: cut.clone(), side: 0, sent: Arc::default() };
-            listening.try_send(Box::new(far)).map_err(|_| io::ErrorKind::ConnectionRefused)?;
-            ports.open.retain(|open| Arc::strong_count(open) > 1);
-            ports.open.push(cut.clone());
-            Ok(Box::new(Pipe { inner: near, cut, side: 1, sent: self.sent.clone() }) as BoxStream)
-        })
+        Box::pin(self.connect_to(Place::Port(port)))
+    }
+
+    fn connect_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<(BoxStream, Option<u32>)>> {
+        Box::pin(async move { Ok((self.connect_to(Place::Local(path.to_path_buf())).await?, None)) })
+    }
+
+    fn bind_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move { self.bind_to(Place::Local(path.to_path_buf())) })
     }
 
     fn refuses_slowly(&self) -> bool {
@@ -145,39 +177,34 @@ impl Net for MemoryNet {
             if self.bind_panics.swap(false, Ordering::SeqCst) {
                 std::panic::panic_any(MARK);
             }
-            let mut ports = self.ports.lock().unwrap();
             let port = if port == 0 {
+                let mut ports = self.ports.lock().unwrap();
                 ports.next += 1;
                 ports.next
             } else {
                 port
             };
-            if ports.listening.contains_key(&port) {
-                return Err(io::ErrorKind::AddrInUse.into());
-            }
-            let (sender, accepted) = mpsc::channel(BACKLOG);
-            ports.listening.insert(port, sender);
-            let accepted = tokio::sync::Mutex::new(accepted);
-            Ok(Arc::new(Bound { port, accepted, ports: self.ports.clone() }) as Arc<dyn Listener>)
+            self.bind_to(Place::Port(port))
         })
     }
 }
 
 struct Bound {
-    port: u16,
+    place: Place,
     accepted: tokio::sync::Mutex<mpsc::Receiver<BoxStream>>,
     ports: Arc<Mutex<Ports>>,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        self.ports.lock().unwrap().listening.remove(&self.port);
+        self.ports.lock().unwrap().listening.remove(&self.place);
     }
 }
 
 impl Listener for Bound {
     fn local_addr(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        let port = if let Place::Port(port) = self.place { port } else { 0 };
+        (Ipv4Addr::LOCALHOST, port).into()
     }
 
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -152,7 +153,25 @@ impl FreePorts {
     }
 }
 
+/// Returns the port that stands for a local socket on turmoil's network.
+fn port_of(path: &Path) -> u16 {
+    let sum = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
+    60_000 + sum % 5_000
+}
+
 impl Net for SimNet {
+    fn connect_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<(BoxStream, Option<u32>)>> {
+        Box::pin(async move { Ok((self.connect(port_of(path)).await?, None)) })
+    }
+
+    fn bind_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Arc<dyn Listener>>> {
+        self.bind(port_of(path))
+    }
+
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
         Box::pin(async move {
             let stream = TcpStream::connect((self.peer, port)).await?;

@@ -2,7 +2,7 @@
 //! history, and so has each editor with its wire.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +57,20 @@ impl Net for Machines {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         self.of(port).bind(port)
+    }
+
+    /// A socket is on the machine of its editor only.
+    fn connect_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<(BoxStream, Option<u32>)>> {
+        Box::pin(async move {
+            let mut met = Err(io::ErrorKind::ConnectionRefused.into());
+            for machine in &self.0 {
+                met = machine.connect_local(path).await;
+                if met.is_ok() {
+                    break;
+                }
+            }
+            met
+        })
     }
 }
 

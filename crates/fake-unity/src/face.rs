@@ -1,5 +1,6 @@
 //! The interface between the editor model and a simulated package ("face"), which speaks one wire protocol.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +83,11 @@ pub(crate) trait Face: Send + Sync + 'static {
     /// Whether the bridge connects to the gateway, which listens on the port.
     fn dials(&self) -> bool {
         false
+    }
+    /// Returns the local socket (on Windows the named pipe) on which the bridge listens for this project. Its port then stands for
+    /// what a user put before the socket, such as a tunnel.
+    fn local_socket(&self, _project: &Path) -> Option<PathBuf> {
+        None
     }
     /// Whether the package listens on its port for a moment before the bridge does, to check whether the port is free.
     fn probes_port(&self) -> bool {

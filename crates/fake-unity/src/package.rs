@@ -170,6 +170,9 @@ pub enum Port {
     Record(&'static str, &'static str),
     /// Nowhere: only the user can name it.
     Told,
+    /// Nowhere, and nobody needs it: the bridge listens on a local socket whose name follows from the project's path. A port leads
+    /// there only if the user put something on it that passes on to the socket.
+    Socket,
 }
 
 impl Port {
@@ -177,7 +180,7 @@ impl Port {
     pub fn file(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Settings(path, member) | Self::Record(path, member) => Some((path, member)),
-            Self::Told => None,
+            Self::Told | Self::Socket => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +60,11 @@ impl Net for AbortiveTcp {
             let addr = listener.local_addr()?;
             Ok(Arc::new(Bound { listener, addr, switch: self.switch.clone() }) as Arc<dyn Listener>)
         })
+    }
+
+    /// A local socket knows no reset.
+    fn bind_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Arc<dyn Listener>>> {
+        Tcp.bind_local(path)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub(crate) struct Runtime {
     last_port: u16,
     /// Whether the editor's process runs. Also true between two domains.
     alive: bool,
+    /// Whether the process ends without cleaning up.
+    crashes: bool,
 }
 
 impl Runtime {
@@ -79,8 +82,17 @@ impl Runtime {
         requests: mpsc::Receiver<Request>,
     ) -> io::Result<Self> {
         let last_port = editor.config.port;
-        let mut runtime =
-            Self { editor, face, requests, bridge: None, main: None, next: None, last_port, alive: false };
+        let mut runtime = Self {
+            editor,
+            face,
+            requests,
+            bridge: None,
+            main: None,
+            next: None,
+            last_port,
+            alive: false,
+            crashes: false,
+        };
         runtime.open().await?;
         Ok(runtime)
     }
@@ -154,7 +166,9 @@ impl Runtime {
                 }
             },
             Order::Crash => {
+                self.crashes = true;
                 self.end(Duration::ZERO).await;
+                self.crashes = false;
                 self.editor.event(Event::Crashed);
             }
             Order::Quit => {
@@ -233,7 +247,7 @@ impl Runtime {
         let bound = self.bind(port, again).await;
         self.lock(RELOAD_LOCK, false);
         self.lock(START_LOCK, false);
-        let listener = bound?;
+        let listener = self.with_socket(bound?).await?;
         let port = listener.local_addr().port();
         self.last_port = port;
         if self.main.is_none() {
@@ -318,6 +332,26 @@ impl Runtime {
         }
     }
 
+    /// Adds the local socket of the project, if the package listens on one.
+    async fn with_socket(&self, port: Arc<dyn Listener>) -> io::Result<Arc<dyn Listener>> {
+        let Some(path) = self.socket() else { return Ok(port) };
+        let socket = self.editor.net.bind_local(&path).await?;
+        Ok(Arc::new(Both { port, socket }))
+    }
+
+    fn socket(&self) -> Option<PathBuf> {
+        self.face.local_socket(Path::new(self.editor.project.as_ref()?.root()))
+    }
+
+    /// Removes the file of the local socket, as a server does that ends orderly.
+    fn remove_socket(&self) {
+        let is_real = self.editor.config.machine.is_none();
+        if let Some(path) = self.socket().filter(|_| is_real) {
+            // A pipe has no file, and a file that is gone already needs nothing.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     async fn down(&mut self, reset: bool) {
         self.next = None;
         if self.bridge.is_none() {
@@ -351,6 +385,9 @@ impl Runtime {
     async fn end_bridge(&mut self, listener_outlives: Duration) {
         if let Some(bridge) = self.bridge.take() {
             bridge.end(listener_outlives).await;
+            if !self.crashes {
+                self.remove_socket();
+            }
         }
         self.editor.state().port = None;
     }
@@ -399,6 +436,27 @@ impl Listener for Dialing {
                 {
                     return Ok((stream, self.local_addr()));
                 }
+            }
+        })
+    }
+}
+
+/// A port and a local socket that lead to the same bridge.
+struct Both {
+    port: Arc<dyn Listener>,
+    socket: Arc<dyn Listener>,
+}
+
+impl Listener for Both {
+    fn local_addr(&self) -> SocketAddr {
+        self.port.local_addr()
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            tokio::select! {
+                accepted = self.port.accept() => accepted,
+                accepted = self.socket.accept() => accepted,
             }
         })
     }

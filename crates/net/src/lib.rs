@@ -2,9 +2,12 @@
 //!
 //! The gateway and the fake editor both use it. The fake editor must not depend on the gateway, so this is a separate crate.
 
+mod local;
+
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -46,6 +49,16 @@ pub trait Net: Send + Sync + 'static {
             return self.bind(address.port());
         }
         Box::pin(std::future::ready(Err(io::ErrorKind::AddrNotAvailable.into())))
+    }
+    /// Connects to the local socket (on Windows the named pipe) at this path. Returns the process at the other end too, if the
+    /// system tells it. The caller must limit the time. The default implementation supports none.
+    fn connect_local<'a>(&'a self, _path: &'a Path) -> BoxFuture<'a, io::Result<(BoxStream, Option<u32>)>> {
+        Box::pin(std::future::ready(Err(io::ErrorKind::Unsupported.into())))
+    }
+    /// Binds the local socket (on Windows the named pipe) at this path, in place of one that a killed process left there. Its
+    /// listener has the port 0. The default implementation supports none.
+    fn bind_local<'a>(&'a self, _path: &'a Path) -> BoxFuture<'a, io::Result<Arc<dyn Listener>>> {
+        Box::pin(std::future::ready(Err(io::ErrorKind::Unsupported.into())))
     }
 }
 
@@ -103,6 +116,10 @@ impl Net for Tcp {
             }
             bind_anywhere(address).await
         })
+    }
+
+    fn bind_local<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move { Ok(Arc::new(local::Bound::at(path)?) as Arc<dyn Listener>) })
     }
 }
 
