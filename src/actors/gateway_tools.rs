@@ -25,7 +25,7 @@ use crate::limits::{
     READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::link::{CallsNow, LinkPicture, LinkStatus, Port, Ports, Visible};
-use crate::protocol::dialect::Heartbeat;
+use crate::protocol::dialect::{Endpoint, Heartbeat};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
@@ -366,7 +366,11 @@ fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>)
         state: link.state.to_owned(),
         why: why.map(|cause| <&str>::from(cause).to_owned()),
         since_ms: millis(link.since.elapsed()),
-        port: link.target.as_ref().map(|target| target.endpoint.port()),
+        port: link.target.as_ref().map(|target| target.endpoint.port()).filter(|port| *port > 0),
+        local_socket: link.target.as_ref().and_then(|target| match &target.endpoint {
+            local @ Endpoint::Local(_) => Some(local.to_string()),
+            _ => None,
+        }),
         port_named_by: link.target.as_ref().map(|target| <&str>::from(target.source).to_owned()),
         pid: survey.and_then(|survey| survey.facts.editor_pid),
         connections: link.connections,

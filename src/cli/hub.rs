@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::core::ShutdownReason;
 use crate::limits::http::HTTP_DESCRIPTORS;
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, DRAIN_MAX, FLUSH_MAX, RUNNING_MAX};
-use crate::net::Tcp;
+use crate::platform::network::Network;
 use crate::platform::filesystem;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::local_socket::Listener;
@@ -141,7 +141,7 @@ pub fn run(arguments: &HubArgs) -> ExitCode {
         let records = records.map_err(|error| {
             format!("the hub's records in {} cannot be written: {error}", folder.records().display())
         })?;
-        let parts = Parts::of(Environment::with_records(config, Arc::new(Tcp), host, Some(Arc::new(records))));
+        let parts = Parts::of(Environment::with_records(config, Arc::new(Network), host, Some(Arc::new(records))));
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
         parts.env.events.gateway_started("hub");

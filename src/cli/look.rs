@@ -9,6 +9,9 @@ use crate::fsm::bridge::ConnectFailure;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::net::{Net as _, Tcp};
 use crate::platform::host::{Host as _, Liveness, Owner, RealHost};
+use crate::platform::local_socket;
+use crate::platform::network::Network;
+use crate::protocol::dialect::{Endpoint, LocalSocket};
 use crate::protocol::text::clean;
 use crate::survey::{self, Survey, Target};
 
@@ -43,7 +46,12 @@ impl Standing {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
+    /// 0 for a local socket.
     pub port: u16,
+    /// The local socket in words, if it is one.
+    pub socket: Option<String>,
+    /// Why the local socket is not connected to although it may be there.
+    pub unsafe_because: Option<String>,
     pub source: PortSource,
     pub listening: bool,
     /// The process that listens there, if the system reports it.
@@ -69,15 +77,22 @@ impl Look {
         let survey = survey::survey(&host, config, &[], None);
         let mut ports = Vec::new();
         for target in &survey.targets {
+            if let Endpoint::Local(socket) = &target.endpoint {
+                ports.push(local(target, socket).await);
+                continue;
+            }
             let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.endpoint.port())).await, Ok(Ok(_)));
             let owner = if listening { host.port_owner(target.endpoint.port()) } else { None };
+            let (port, socket, unsafe_because) = (target.endpoint.port(), None, None);
             let standing = standing(target);
-            ports.push(Port { port: target.endpoint.port(), source: target.source, listening, owner, standing });
+            ports.push(Port { port, socket, unsafe_because, source: target.source, listening, owner, standing });
         }
         for listed in &survey.listed {
             let owner = listed.owner.clone().or_else(|| host.port_owner(listed.port));
             ports.push(Port {
                 port: listed.port,
+                socket: None,
+                unsafe_because: None,
                 source: listed.source,
                 listening: owner.is_some(),
                 owner,
@@ -106,7 +121,8 @@ impl Look {
             "problems": facts.problems,
             "reachable": self.reachable(),
             "ports": self.ports.iter().map(|port| json!({
-                "port": port.port,
+                "port": Some(port.port).filter(|port| *port > 0),
+                "local_socket": port.socket,
                 "named_by": <&str>::from(port.source),
                 "listening": port.listening,
                 "identity": port.standing.label(),
@@ -118,6 +134,37 @@ impl Look {
             })).collect::<Vec<_>>(),
         })
     }
+}
+
+impl Port {
+    /// What it is called in a row of its own.
+    pub fn kind(&self) -> &'static str {
+        if self.socket.is_some() { "socket" } else { "port" }
+    }
+}
+
+/// Connects to the local socket of a target, as a gateway would, and sends nothing.
+async fn local(target: &Target, socket: &LocalSocket) -> Port {
+    let (mut listening, mut owner, mut unsafe_because) = (false, None, None);
+    let mut standing = Standing::Checked;
+    for path in socket.paths(local_socket::user()) {
+        match timeout(CONNECT_TIMEOUT, Network.connect_local(&path)).await {
+            Ok(Ok((_, peer))) => {
+                listening = true;
+                owner = peer.and_then(|peer| RealHost.process_owner(peer));
+                let checked = survey::check_process(&RealHost, target, peer.unwrap_or_default());
+                standing = checked.map_or_else(Standing::Refused, |_| Standing::Checked);
+                break;
+            }
+            Ok(Err(error)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                unsafe_because = Some(error.to_string());
+                break;
+            }
+            _ => {}
+        }
+    }
+    let socket = Some(target.endpoint.to_string());
+    Port { port: 0, socket, unsafe_because, source: target.source, listening, owner, standing }
 }
 
 fn standing(target: &Target) -> Standing {

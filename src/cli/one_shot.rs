@@ -23,7 +23,7 @@ use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::ShutdownReason;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, COMMAND_WRITES_MAX, ONE_SHOT_PIPE_BYTES};
-use crate::net::Tcp;
+use crate::platform::network::Network;
 use crate::platform::host::RealHost;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
@@ -67,7 +67,7 @@ impl OneShot {
             ..config
         };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
-        let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
+        let parts = Parts::new(config, Arc::new(Network), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (quit, quitting) = mpsc::channel(4);

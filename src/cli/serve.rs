@@ -24,7 +24,7 @@ use crate::core::ShutdownReason;
 use crate::core::user_text;
 use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_TIDIED_EVERY};
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
-use crate::net::Tcp;
+use crate::platform::network::Network;
 use crate::platform::filesystem;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
@@ -73,7 +73,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         Err(error) => return resources::refused(&error).into(),
     };
     let why: io::Result<ShutdownReason> = runtime.block_on(async {
-        let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
+        let parts = Parts::new(config, Arc::new(Network), Arc::new(RealHost));
         parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
         parts.env.health.count_tasks_of(workers.handle().clone());
         parts.env.events.gateway_started("serve");
@@ -433,7 +433,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_session_whose_protocol_has_a_ping_is_asked() {
         use crate::protocol::mcp::handshake::ProtocolVersion;
-        let parts = Parts::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+        let parts = Parts::new(crate::config::Config::default(), Arc::new(Network), Arc::new(RealHost));
         assert_eq!(look(&parts).session, Session::None);
         for version in ProtocolVersion::ALL {
             parts.client.with_handshake(|client| {
@@ -451,7 +451,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_on_the_thread_of_stdin_or_of_stdout_is_our_failure_and_no_end_by_the_client() {
         for input_panics in [true, false] {
-            let parts = Parts::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+            let parts = Parts::new(crate::config::Config::default(), Arc::new(Network), Arc::new(RealHost));
             let (open, held) = std::sync::mpsc::channel();
             let asking = Asking(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", held);
             let (pumps, _threads) = if input_panics {

@@ -129,7 +129,7 @@ impl Status {
 /// neither is known, any editor counts.
 fn serves(record: &Value, look: &Look) -> bool {
     let Ok(view::Status { editor, project, .. }) = view::Status::deserialize(record) else { return false };
-    let same_port = look.ports.iter().any(|here| here.standing.callable() && Some(here.port) == editor.port);
+    let same_port = look.ports.iter().any(|here| here.standing.callable() && here.socket.is_none() && Some(here.port) == editor.port);
     let same_project = match &look.survey.project {
         None => look.survey.targets.is_empty(),
         Some(here) => project.as_deref() == Some(&*here.to_string_lossy()),
@@ -258,7 +258,10 @@ fn print_here(look: &Look) {
                 toned(&format!("{owner} listens and is not called; `holdfast doctor` says why"), Tone::Bad)
             }
         };
-        row("port", &format!("{} ({}): {what}", port.port, look::source_words(port.source)));
+        match &port.socket {
+            Some(socket) => row(port.kind(), &format!("{socket}: {what}")),
+            None => row(port.kind(), &format!("{} ({}): {what}", port.port, look::source_words(port.source))),
+        }
     }
     for problem in &survey.facts.problems {
         row("problem", &toned(problem, Tone::Bad));

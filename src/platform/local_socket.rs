@@ -132,9 +132,9 @@ fn digest_of(folder: &Path) -> String {
 }
 
 #[cfg(unix)]
-pub use self::unix::{Listener, connect};
+pub use self::unix::{Listener, connect, connect_to_editor, user};
 #[cfg(windows)]
-pub use self::windows::{Listener, connect};
+pub use self::windows::{Listener, connect, connect_to_editor, user};
 
 #[cfg(unix)]
 mod unix {
@@ -227,19 +227,53 @@ mod unix {
             Err(SocketError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Err(SocketError::Nobody),
             checked => checked?,
         }
-        match UnixStream::connect(path).await {
-            Ok(stream) => opened(stream),
-            Err(error) => Err(match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => SocketError::Nobody,
-                _ => error.into(),
-            }),
+        opened(dial(path).await?)
+    }
+
+    async fn dial(path: &Path) -> Result<UnixStream, SocketError> {
+        UnixStream::connect(path).await.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => SocketError::Nobody,
+            _ => error.into(),
+        })
+    }
+
+    /// Returns the number of the user that this process works as.
+    pub fn user() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+
+    /// Connects to the socket of an editor, whose package chose the path. Returns the process at the other end too, if the system
+    /// tells it. The caller must limit the time. The folder must be this user's own, and one in which nobody else can put a socket;
+    /// so must the folder around it, unless it is one like `/tmp`. A folder that is named for the user must be closed to all others.
+    ///
+    /// # Errors
+    /// [`SocketError`], as for [`connect`].
+    pub async fn connect_to_editor(path: &Path) -> Result<(UnixStream, Option<u32>), SocketError> {
+        let folder = path.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let around = folder.parent().and_then(|around| around.canonicalize().ok()).ok_or(SocketError::Nobody)?;
+        let (outer, root) = (around.symlink_metadata()?, 0);
+        let is_safe = outer.mode() & 0o022 == 0 || outer.mode() & 0o1000 != 0;
+        if !is_safe || outer.uid() != root && outer.uid() != user() {
+            return Err(SocketError::Foreign(format!("others can put a folder into {}", around.display())));
         }
+        let is_named = folder.to_string_lossy().ends_with(&format!("-{}", user()));
+        match check_folder_for(folder, user(), if is_named { 0o077 } else { 0o022 }) {
+            Err(SocketError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Err(SocketError::Nobody),
+            checked => checked?,
+        }
+        let stream = dial(path).await?;
+        let pid = peer_of(&stream, user())?;
+        Ok((stream, pid))
     }
 
     fn check_folder(folder: &Path) -> Result<(), SocketError> {
+        check_folder_for(folder, rustix::process::getuid().as_raw(), 0o077)
+    }
+
+    /// Checks that a folder is this user's own, and has none of the `denied` rights.
+    fn check_folder_for(folder: &Path, user: u32, denied: u32) -> Result<(), SocketError> {
         let meta = folder.symlink_metadata()?;
-        let is_own = meta.uid() == rustix::process::getuid().as_raw();
-        if meta.is_dir() && is_own && meta.mode() & 0o077 == 0 {
+        if meta.is_dir() && meta.uid() == user && meta.mode() & denied == 0 {
             return Ok(());
         }
         Err(SocketError::Foreign(format!(
@@ -251,17 +285,22 @@ mod unix {
     }
 
     fn opened(stream: UnixStream) -> Result<Connection, SocketError> {
-        let credentials = stream.peer_cred()?;
-        if credentials.uid() != rustix::process::getuid().as_raw() {
-            return Err(SocketError::Foreign(format!("the program there belongs to the user {}", credentials.uid())));
-        }
-        // A process outside of this pid namespace has the pid 0.
-        let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        let pid = peer_of(&stream, rustix::process::getuid().as_raw())?;
         let socket = Arc::new(stream.as_fd().try_clone_to_owned()?);
         let hang_up = HangUp(Arc::downgrade(&socket));
         let (half, writer) = stream.into_split();
         let reader = Reader { half, _socket: socket };
         Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: pid.and_then(Peer::of), hang_up })
+    }
+
+    /// Returns the process at the other end, if the system tells it. It must be one of this user.
+    fn peer_of(stream: &UnixStream, user: u32) -> Result<Option<u32>, SocketError> {
+        let credentials = stream.peer_cred()?;
+        if credentials.uid() != user {
+            return Err(SocketError::Foreign(format!("the program there belongs to the user {}", credentials.uid())));
+        }
+        // A process outside of this pid namespace has the pid 0.
+        Ok(credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0))
     }
 
     /// The reading half, with the descriptor that [`HangUp`] asks. The descriptor is closed with this half.
@@ -348,6 +387,27 @@ mod windows {
     /// # Errors
     /// [`SocketError`]: no program has the pipe, it is another user's, or the system refuses.
     pub async fn connect(path: &Path) -> Result<Connection, SocketError> {
+        let (pipe, server) = dial(path).await?;
+        let (reader, writer) = tokio::io::split(pipe);
+        Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), peer: Peer::of(server), hang_up: HangUp() })
+    }
+
+    /// Connects to the pipe of an editor. Returns the process that has it too.
+    ///
+    /// # Errors
+    /// [`SocketError`], as for [`connect`].
+    pub async fn connect_to_editor(path: &Path) -> Result<(NamedPipeClient, Option<u32>), SocketError> {
+        let (pipe, server) = dial(path).await?;
+        Ok((pipe, Some(server)))
+    }
+
+    /// Returns 0: users have no numbers here.
+    pub fn user() -> u32 {
+        0
+    }
+
+    /// Opens the pipe, and checks that the process that has it belongs to this user.
+    async fn dial(path: &Path) -> Result<(NamedPipeClient, u32), SocketError> {
         loop {
             match ClientOptions::new().open(path) {
                 Ok(pipe) => {
@@ -355,13 +415,7 @@ mod windows {
                     if user_of(server).is_none_or(|user| Some(user) != user_of(std::process::id())) {
                         return Err(foreign(path));
                     }
-                    let (reader, writer) = tokio::io::split(pipe);
-                    return Ok(Connection {
-                        reader: Box::new(reader),
-                        writer: Box::new(writer),
-                        peer: Peer::of(server),
-                        hang_up: HangUp(),
-                    });
+                    return Ok((pipe, server));
                 }
                 Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_WAIT).await,
                 Err(error) => {

@@ -5,4 +5,5 @@ pub mod filesystem;
 pub mod host;
 pub mod local_socket;
 pub mod lock_file;
+pub mod network;
 pub mod stdio;

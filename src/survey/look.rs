@@ -5,14 +5,14 @@ use std::path::Path;
 use super::reuse::liveness;
 use super::types::{Listed, Meant, Survey, Target};
 use crate::config::file;
-use crate::config::{Config, PortSource};
+use crate::config::{Config, PortSource, canonical};
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
 use crate::platform::filesystem::is_missing;
 use crate::platform::host::{Host, Liveness, NotRead};
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
-    self, Dialect, Dialects, FileState, ProjectFacts, ProjectFile, ProjectFiles, Unreadable,
+    self, Dialect, Dialects, Endpoint, FileState, ProjectFacts, ProjectFile, ProjectFiles, Unreadable,
 };
 use crate::protocol::text::clean;
 
@@ -61,15 +61,8 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
     for (port, source) in candidates(config, &survey.facts, dialect, &moved) {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
-            survey.targets.push(Target {
-                endpoint: dialect.endpoint(port, &survey.facts),
-                source,
-                project: survey.project.clone(),
-                editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
-                expected: survey.facts.expected.clone(),
-                dialect,
-                package_version: survey.facts.package_version.clone(),
-            });
+            let endpoint = dialect.endpoint(port, &survey.facts);
+            survey.targets.push(target(&survey, endpoint, source));
         } else {
             // To find the owner of a port may need a look at all processes (`docs/benchmarks.md`). So it is done only
             // if no port may be connected to.
@@ -86,7 +79,30 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
             survey.listed.push(Listed { port, source, owner, why: why.to_owned() });
         }
     }
+    if let Some(endpoint) = local_socket(&survey).filter(|_| survey.packages.is_empty()) {
+        survey.targets.push(target(&survey, endpoint, PortSource::Default));
+    }
     survey
+}
+
+/// Makes a target of what the survey found.
+fn target(survey: &Survey, endpoint: Endpoint, source: PortSource) -> Target {
+    Target {
+        endpoint,
+        source,
+        project: survey.project.clone(),
+        editor_pid: survey.facts.editor_pid.filter(|_| survey.evidence.editor != Sign::Dead),
+        expected: survey.facts.expected.clone(),
+        dialect: survey.dialect,
+        package_version: survey.facts.package_version.clone(),
+    }
+}
+
+/// Returns the local socket of the project's editor, if its package listens on one.
+fn local_socket(survey: &Survey) -> Option<Endpoint> {
+    let project = survey.project.as_deref()?;
+    let real = canonical(project).unwrap_or_else(|| project.to_path_buf());
+    survey.dialect.local_socket(&real.to_string_lossy()).map(Endpoint::Local)
 }
 
 /// The dialect that a project's files show, with their facts.

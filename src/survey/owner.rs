@@ -51,6 +51,22 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     }
 }
 
+/// Checks whether the process at the other end of a local socket may be the target's editor. `pid` 0: the system does not tell it.
+///
+/// # Errors
+/// `Unproven` for an import worker of Unity, `WrongProject` for an editor that has another project open.
+pub fn check_process(host: &dyn Host, target: &Target, pid: u32) -> Result<Identity, ConnectFailure> {
+    let Some(owner) = host.process_owner(pid) else { return Ok(Identity::Checked) };
+    if is_worker(&owner) {
+        return Err(ConnectFailure::Unproven);
+    }
+    let other = opened_project(&owner).zip(target.project.as_deref());
+    match other {
+        Some((opened, ours)) if !same_project(&opened, ours) => Err(ConnectFailure::WrongProject),
+        _ => Ok(Identity::Checked),
+    }
+}
+
 /// Returns the target with what the project's files say now of the editor's identity and its token. An editor that has just come
 /// back has new ones, and the survey may have read the old ones. What the files do not name stays as it was.
 ///

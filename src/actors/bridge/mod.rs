@@ -256,7 +256,7 @@ impl BridgeActor {
     fn expect_arrival(&self, state: &mut Rest) {
         let arrives = |target: &Target| match target.endpoint {
             Endpoint::Arrival(port) => Some(port),
-            Endpoint::Port(_) | Endpoint::Http { .. } => None,
+            Endpoint::Port(_) | Endpoint::Http { .. } | Endpoint::Local(_) => None,
         };
         let ports: Vec<u16> = state.targets.iter().filter_map(arrives).collect();
         // All targets have the same dialect and project.

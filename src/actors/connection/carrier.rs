@@ -1,6 +1,8 @@
 //! The ways to an editor: what opens a stream to an endpoint, and finds out whose it is.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -9,7 +11,8 @@ use super::{ConnectionTask, Failure};
 use crate::fsm::bridge::ConnectFailure;
 use crate::limits::{CONNECT_TIMEOUT, OWNER_LOOKUP_MAX};
 use crate::net::{BoxFuture, BoxStream};
-use crate::protocol::dialect::Endpoint;
+use crate::platform::local_socket;
+use crate::protocol::dialect::{Endpoint, LocalSocket};
 use crate::runtime::arrivals::Awaited;
 use crate::survey::{self, Identity};
 
@@ -26,6 +29,7 @@ impl ConnectionTask {
     pub(super) fn carrier(&self) -> Box<dyn Carrier + '_> {
         match &self.target.endpoint {
             Endpoint::Port(port) | Endpoint::Http { port, .. } => Box::new(Port { task: self, port: *port }),
+            Endpoint::Local(socket) => Box::new(Local { task: self, socket, peer: AtomicU32::new(0) }),
             Endpoint::Arrival(port) => Box::new(Arrival { awaited: self.arrival.as_ref(), port: *port }),
         }
     }
@@ -82,6 +86,61 @@ impl Port<'_> {
                 Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up".to_owned()))
             }
         }
+    }
+}
+
+/// A local socket, whose name belongs to the project. Only programs of this user can listen on it, which the network sees to.
+struct Local<'t> {
+    task: &'t ConnectionTask,
+    socket: &'t LocalSocket,
+    /// The process at the other end of the last connection; 0: the system does not tell it.
+    peer: AtomicU32,
+}
+
+impl Carrier for Local<'_> {
+    fn connect(&self, longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>> {
+        let connect = async {
+            let mut failed = (ConnectFailure::Refused, "there is no such socket".to_owned());
+            for path in self.socket.paths(local_socket::user()) {
+                match self.task.with.env.net.connect_local(&path).await {
+                    Ok((stream, peer)) => {
+                        self.peer.store(peer.unwrap_or_default(), Ordering::Relaxed);
+                        return Ok(stream);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        return Err((ConnectFailure::WrongPeer, error.to_string()));
+                    }
+                    Err(error) if crate::platform::host::is_lack_of_descriptors(&error) => {
+                        return Err((ConnectFailure::NoDescriptors, error.to_string()));
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => failed = (ConnectFailure::Refused, error.to_string()),
+                }
+            }
+            Err(failed)
+        };
+        Box::pin(async move {
+            timeout(longest, connect).await.unwrap_or_else(|_| Err((ConnectFailure::TimedOut, String::new())))
+        })
+    }
+
+    /// An import worker of Unity opens the same project, and so has the same name for its socket.
+    fn identify(&self) -> BoxFuture<'_, Result<Identity, Failure>> {
+        Box::pin(async move {
+            let pid = self.peer.load(Ordering::Relaxed);
+            let (host, target) = (Arc::clone(&self.task.with.env.host), self.task.target.clone());
+            let looked_up = crate::platform::host::run(&*self.task.with.env.host, move || {
+                survey::check_process(&*host, &target, pid)
+            });
+            match timeout(OWNER_LOOKUP_MAX, looked_up).await {
+                Ok(Some(checked)) => {
+                    checked.map_err(|failure| (failure, "the socket is another process's".to_owned()))
+                }
+                Ok(None) | Err(_) => {
+                    Err((ConnectFailure::TimedOut, "the process at the socket could not be looked up".to_owned()))
+                }
+            }
+        })
     }
 }
 

@@ -339,10 +339,24 @@ fn unheard(config: &Config, look: &Look) -> Finding {
 
 /// Returns the finding about one port. A wrong port is a problem only if `connected` is false.
 fn of_port(port: &Port, connected: bool) -> Finding {
-    let named = format!("{} ({})", port.port, look::source_words(port.source));
+    let named = match &port.socket {
+        Some(socket) => socket.clone(),
+        None => format!("{} ({})", port.port, look::source_words(port.source)),
+    };
     let owner = look::owner_words(port.owner.as_ref());
     if !port.listening {
-        return Finding::note("port", format!("{named}: nothing listens"));
+        return match &port.unsafe_because {
+            Some(why) => Finding::problem(
+                port.kind(),
+                format!("{named} is not connected to: {why}"),
+                "make the folder this user's own and close it to all others (chmod 700), or remove it; then start the package's server \
+                 again, which makes it anew",
+            ),
+            None => Finding::note(port.kind(), format!("{named}: nothing listens")),
+        };
+    }
+    if port.socket.is_some() && port.standing == Standing::Checked {
+        return Finding::ok(port.kind(), format!("{named}: this project's editor listens"));
     }
     let fix = match port.source {
         PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
@@ -406,7 +420,7 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let published = here.tools.published.borrow().clone();
     let tools = (published.source == Source::Live).then_some(published.tools);
     one_shot.close().await;
-    let port = link.target.as_ref().map(|target| format!(" on port {}", target.endpoint.port())).unwrap_or_default();
+    let port = link.target.as_ref().map(|target| format!(" on {}", target.endpoint)).unwrap_or_default();
     let met = link
         .foreign_peer
         .as_ref()

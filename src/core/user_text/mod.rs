@@ -68,23 +68,25 @@ pub fn behind(tool: &str, since: Duration) -> String {
 /// Describes the program on the editor's port.
 pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
     let ForeignPeer { port, what, owner, since, ours } = foreign_peer;
+    // A local socket has no port.
+    let place = if *port == 0 { "the local socket".to_owned() } else { format!("port {port}") };
     if *ours {
         return match what {
             Some(what) => format!(
-                "This project's editor gave no usable answer on port {port}: {}.",
+                "This project's editor gave no usable answer on {place}: {}.",
                 clean(what).trim_end_matches('.')
             ),
             None => format!(
-                "This project's editor takes connections on port {port}, but has not answered for {}.",
+                "This project's editor takes connections on {place}, but has not answered for {}.",
                 seconds(now.saturating_duration_since(*since) + SILENCE_NAMED_AFTER)
             ),
         };
     }
     let owner = owner.as_deref().map(|owner| format!(", {owner}")).unwrap_or_default();
     match what {
-        Some(what) => format!("Somebody else listens on port {port}{owner}: {}.", clean(what).trim_end_matches('.')),
+        Some(what) => format!("Somebody else listens on {place}{owner}: {}.", clean(what).trim_end_matches('.')),
         None => format!(
-            "On port {port}{owner}, there was no answer for {}: a busy editor, or another program.",
+            "On {place}{owner}, there was no answer for {}: a busy editor, or another program.",
             seconds(now.saturating_duration_since(*since) + SILENCE_NAMED_AFTER)
         ),
     }

@@ -135,6 +135,10 @@ pub trait Host: Send + Sync + 'static {
     fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
         self.port_owner(port)
     }
+    /// Returns the process with this pid as the owner of what it serves; `None` if there is none or the system does not report it.
+    fn process_owner(&self, _pid: u32) -> Option<Owner> {
+        None
+    }
     /// Returns those of these loopback ports on which the process `pid` listens.
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
         ports.filter(|port| self.port_owner(*port).is_some_and(|owner| owner.pid == pid)).collect()

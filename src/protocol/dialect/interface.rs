@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer, PackageTool,
+    Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order, OwnServer, PackageTool,
     PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Secret,
     Sending, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
 };
@@ -28,6 +28,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Returns where the editor is reached, if it is met at this port.
     fn endpoint(&self, port: u16, _facts: &ProjectFacts) -> Endpoint {
         Endpoint::Port(port)
+    }
+    /// Returns the local socket of the editor that has this project open, if the package listens on one. `project`: the path without
+    /// links, as the system spells it.
+    fn local_socket(&self, _project: &str) -> Option<LocalSocket> {
+        None
     }
     /// Whether a project with another package that holdfast speaks is served by that one, unless a setting names this dialect.
     fn gives_way(&self) -> bool {

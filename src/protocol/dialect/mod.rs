@@ -42,7 +42,7 @@ pub use self::answer::*;
 pub use self::arguments::{OwnName, taken_out, under_own_names};
 pub use self::arrival::*;
 pub use self::compiled::*;
-pub use self::endpoint::Endpoint;
+pub use self::endpoint::{Endpoint, LocalSocket};
 pub use self::errors::*;
 pub use self::inbound::*;
 pub use self::input_schema::InputSchema;

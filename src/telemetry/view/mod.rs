@@ -56,6 +56,9 @@ pub struct Editor {
     pub why: Option<String>,
     pub since_ms: u64,
     pub port: Option<u16>,
+    /// The local socket at which it is reached, in words, if it has no port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_socket: Option<String>,
     pub port_named_by: Option<String>,
     pub pid: Option<u32>,
     pub connections: u64,

@@ -267,6 +267,7 @@ impl At<'_> {
             editor.unity_version.as_deref().map(clean),
             editor.pid.map(|pid| format!("pid {pid}")),
             editor.port.map(|port| format!("port {port}{named_by}")),
+            editor.local_socket.as_deref().map(clean),
             (editor.connections > 1).then(|| format!("connection {}", editor.connections)),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
