@@ -34,7 +34,7 @@ async fn listed(dialect: &dyn Dialect, package: &'static Package) -> Option<Vec<
             1 => Order::Greeting { hello: &hello, said: &[] },
             step => Order::ListTools { step: step as usize - 2, development: false },
         };
-        let frame = dialect.encode(WireId { number, call: None }, &order).expect("it fits").into_bytes();
+        let frame = dialect.encode(WireId { number, call: None, agreed: None }, &order).expect("it fits").into_bytes();
         stream.write_all(&frame).await.expect("it reads");
         let reply = loop {
             if let Some(frame) = framer.next_frame().expect("frames") {

@@ -387,15 +387,18 @@ fn of_editor(link: &LinkPicture, survey: Option<&Survey>, still: Option<&Still>)
 }
 
 fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> view::Pulse {
-    let Heartbeat { state, frame_age, focused, importing, compile_errors, queued, running, inferred } = heartbeat;
+    let Heartbeat { state, frame_age, focused, importing, compile_errors, queued, running, inferred, every } =
+        heartbeat;
+    // An editor that is heard of by itself tells of its main thread alone.
+    let tells = !inferred && every.is_zero();
     view::Pulse {
         says: user_text::heartbeat(heartbeat, ago),
         state: <&str>::from(state).to_owned(),
         frame_age_ms: millis(frame_age),
-        focused: (!inferred).then_some(focused),
+        focused: tells.then_some(focused),
         importing,
-        compile_errors: (!inferred).then_some(compile_errors),
-        queued: (!inferred).then_some(queued),
+        compile_errors: tells.then_some(compile_errors),
+        queued: tells.then_some(queued),
         running: (!inferred).then_some(running),
         asked_ms_ago: millis(ago),
     }

@@ -5,15 +5,17 @@
 //! bugs, and the whole link with it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
+use crate::limits::CATALOGUE_FILE_MAX_BYTES;
 use crate::link::Link;
-use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::platform::host::Host;
+use crate::protocol::dialect::{Dialect, EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::session;
@@ -226,10 +228,13 @@ impl RegistryActor {
         state.read = Some(project.clone());
         let (env, contact, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.contact), state.me.clone());
         self.tasks.spawn(async move {
-            let (host, dialect) = (Arc::clone(&env.host), contact.dialect().name());
+            let (host, dialect) = (Arc::clone(&env.host), contact.dialect());
             let file = {
                 let project = project.clone();
-                move || catalogue_file::read(&*host, &folder, &project, dialect)
+                move || match catalogue_file::read(&*host, &folder, &project, dialect.name()) {
+                    Err(Unusable::Missing) => listed_by_editor(&*host, &project, dialect).ok_or(Unusable::Missing),
+                    read => read,
+                }
             };
             if let Some(read) = crate::platform::host::run(&*env.host, file).await {
                 let _ = me.cast(Message::DiskRead(project, read));
@@ -258,6 +263,13 @@ impl RegistryActor {
             }
         })));
     }
+}
+
+/// Returns the list that the editor keeps in a file of the project, if it keeps one.
+fn listed_by_editor(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> Option<CatalogueFile> {
+    let bytes = host.read(&project.join(dialect.list_file()?), CATALOGUE_FILE_MAX_BYTES).ok()?;
+    let listing = dialect.read_list_file(&bytes)?;
+    Some(CatalogueFile::new(project, dialect.name(), None, listing.tools))
 }
 
 /// Returns the list with each unchanged tool replaced by its known copy, and whether the list differs from the known one. The

@@ -129,7 +129,10 @@ impl Status {
 /// neither is known, any editor counts.
 fn serves(record: &Value, look: &Look) -> bool {
     let Ok(view::Status { editor, project, .. }) = view::Status::deserialize(record) else { return false };
-    let same_port = look.ports.iter().any(|here| here.standing.callable() && here.socket.is_none() && Some(here.port) == editor.port);
+    let same_port = look
+        .ports
+        .iter()
+        .any(|here| here.standing.callable() && here.socket.is_none() && Some(here.port) == editor.port);
     let same_project = match &look.survey.project {
         None => look.survey.targets.is_empty(),
         Some(here) => project.as_deref() == Some(&*here.to_string_lossy()),

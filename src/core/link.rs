@@ -335,6 +335,7 @@ mod tests {
             frame_age: Duration::ZERO,
             focused: true,
             inferred: false,
+            every: Duration::ZERO,
             importing: false,
             compile_errors: false,
             queued: 0,

@@ -18,6 +18,10 @@ pub const IMAGE_BASE64_MAX_BYTES: usize = 5 * MIB;
 /// Longest side of an image in pixels that every API of models takes: Anthropic's limit. With more than 20 images in a
 /// request the limit is 2,000, but a single result cannot know their number.
 pub const IMAGE_SIDE_MAX_PIXELS: u32 = 8_000;
+/// Pictures that are read for one answer that names their files. The packages name one, or one for each view of a window.
+pub const PICTURES_MAX: usize = 4;
+/// How long the pictures of an answer are read. They are small files that the editor has just written.
+pub const PICTURES_READ_MAX: std::time::Duration = std::time::Duration::from_secs(5);
 /// Segments of a JPEG that are passed over on the way to its size. Cameras write some 20; a colour profile has at most 255.
 pub const JPEG_SEGMENTS_MAX: usize = 1_000;
 /// Tools in one answer of `holdfast_tools`: a model that needs more asks with other words.

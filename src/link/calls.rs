@@ -108,9 +108,11 @@ impl Calls {
                 }
                 Settlement::HeldAgain => self.tell_of_held(),
                 // The cancel only spares the editor work and is never required: its reply is ignored.
-                Settlement::Withdraw { key } => {
-                    if let Some(exchange) = self.contact.exchange() {
-                        exchange.order(Errand::Cancel(key));
+                Settlement::Withdraw { call, key } => {
+                    let hangs_up = || self.contact.dialect().hangs_up_to_cancel().then_some(Errand::HangUp(call));
+                    let errand = key.map(Errand::Cancel).or_else(hangs_up);
+                    if let Some((exchange, errand)) = self.contact.exchange().zip(errand) {
+                        exchange.order(errand);
                     }
                 }
                 Settlement::KeepLate { call, project, answer, profile } => {

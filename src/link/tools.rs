@@ -139,7 +139,7 @@ impl Tools {
         let fresh = listed.filter(|listing| listing.tools != *known).map(|ToolListing { tools, .. }| {
             let shown = tools.iter().filter(|tool| can_focus || !raises_windows(tool));
             let catalogue = Catalogue::new(shown.map(Arc::clone), self.env.config.development);
-            (Arc::new(catalogue.with_first(|tool| dialect.properties().lists_first(tool))), Arc::new(tools.clone()))
+            (Arc::new(catalogue.with_turns(|tool| dialect.turn(tool))), Arc::new(tools.clone()))
         });
         self.published.send_modify(|published| {
             published.source = source;

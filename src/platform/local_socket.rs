@@ -273,6 +273,9 @@ mod unix {
     /// Checks that a folder is this user's own, and has none of the `denied` rights.
     fn check_folder_for(folder: &Path, user: u32, denied: u32) -> Result<(), SocketError> {
         let meta = folder.symlink_metadata()?;
+        if meta.is_symlink() {
+            return Err(SocketError::Foreign(format!("{} is a link, which is not followed", folder.display())));
+        }
         if meta.is_dir() && meta.uid() == user && meta.mode() & denied == 0 {
             return Ok(());
         }

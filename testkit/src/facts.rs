@@ -3,13 +3,15 @@
 //! The two are written by themselves, from the description of the protocol. A difference is a mistake in one of them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use holdfast::protocol::dialect::elsewhere::names_elsewhere;
 use holdfast::protocol::dialect::{
     BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint,
-    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, Order, OwnServer,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
-    Reply, Roles, Secret, Sending, Shape as WireShape, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus,
+    Greeted, Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order,
+    OwnServer, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception,
+    Recovery, Reply, Roles, Secret, Sending, Shape as WireShape, Standing, ToolListing, Turn, UnreadableCalls, WireId,
+    WorkStatus,
 };
 use holdfast::protocol::framing::Framer;
 use holdfast::protocol::framing::http::{Request, Response};
@@ -28,6 +30,8 @@ pub enum Fact {
     Shape,
     /// Whether the editor connects to the gateway.
     WhoDials,
+    /// Whether the editor listens on a local socket.
+    LocalSocket,
     /// How many requests the editor takes at once.
     Window,
     /// The largest message.
@@ -64,11 +68,12 @@ pub enum Fact {
 
 impl Fact {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::PortFile,
         Self::DefaultPorts,
         Self::Shape,
         Self::WhoDials,
+        Self::LocalSocket,
         Self::Window,
         Self::RequestMax,
         Self::Announces,
@@ -152,12 +157,14 @@ pub fn differences(
     let unannounced = played.clone().any(|version| !(facts.announces)(version));
     beside(Fact::ReloadFollows, compile.reload_follows.to_string(), unannounced.to_string());
     beside(Fact::Heartbeat, properties.heartbeat.to_string(), facts.heartbeat.to_string());
-    let is_asked = dialect.main_thread_question().is_some();
+    let is_socket = dialect.local_socket("/project").is_some();
+    beside(Fact::LocalSocket, is_socket.to_string(), (facts.port == Port::Socket).to_string());
+    let id = WireId { number: 1, call: None, agreed: None };
+    let is_asked = dialect.main_thread_question(id).is_some() && dialect.has_main_thread_question();
     beside(Fact::MainThread, is_asked.to_string(), (facts.main_thread_question)(version).is_some().to_string());
     beside(Fact::Push, properties.push.to_string(), facts.push.to_string());
     let key = JournalKey { journal: "journal".to_owned(), id: CallId::from_random([7; 16]).to_string(), seq: 1 };
-    let id = WireId { number: 1, call: None };
-    let withdraws = dialect.encode(id, &Order::Cancel(&key)).is_ok();
+    let withdraws = dialect.encode(id, &Order::Cancel(&key)).is_ok() || dialect.hangs_up_to_cancel();
     beside(Fact::Withdraws, withdraws.to_string(), facts.withdraws.to_string());
     let console = facts.console.filter(|console| properties.roles.console.contains(console));
     let has_one = !properties.roles.console.is_empty();
@@ -211,7 +218,7 @@ pub fn differences(
 
 /// Whether only the user can name the port of a package: then a file that names it cannot be wrong.
 fn has_port_file(package: &Package) -> bool {
-    package.facts.port != Port::Told
+    package.facts.port.file().is_some()
 }
 
 /// Whether a wrong fact of this kind differs from the right one for a package.
@@ -273,10 +280,12 @@ impl Dialect for Wrong {
     }
     fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
         match (self.fact, order) {
-            (Fact::Withdraws, Order::Cancel(_)) => match self.inner.encode(id, order) {
-                Ok(_) => Err(EncodeError::NotSpoken),
-                Err(_) => self.inner.encode(id, &Order::ListTools { step: 0, development: false }),
-            },
+            (Fact::Withdraws, Order::Cancel(_)) if !self.inner.hangs_up_to_cancel() => {
+                match self.inner.encode(id, order) {
+                    Ok(_) => Err(EncodeError::NotSpoken),
+                    Err(_) => self.inner.encode(id, &Order::ListTools { step: 0, development: false }),
+                }
+            }
             (Fact::Greeting, Order::Greeting { .. }) => {
                 self.inner.encode(id, &Order::ListTools { step: 0, development: false })
             }
@@ -329,7 +338,7 @@ impl Dialect for Wrong {
             }
             Fact::CompileFile => {
                 call.recovery = match call.recovery {
-                    Recovery::ResultFile { .. } | Recovery::StatusFile { .. } => Recovery::None,
+                    Recovery::ResultFile { .. } | Recovery::StatusFile { .. } | Recovery::Journal(_) => Recovery::None,
                     _ => Recovery::Journal(key()),
                 };
             }
@@ -388,6 +397,9 @@ impl Dialect for Wrong {
     fn answers_with_jobs(&self) -> bool {
         self.inner.answers_with_jobs()
     }
+    fn is_empty_reply(&self, reply: &Reply) -> bool {
+        self.inner.is_empty_reply(reply)
+    }
     fn gives_up(&self, reply: &Reply) -> bool {
         self.inner.gives_up(reply)
     }
@@ -430,10 +442,39 @@ impl Dialect for Wrong {
     fn read_standing(&self, reply: &Reply) -> Option<Standing> {
         self.inner.read_standing(reply)
     }
-    fn main_thread_question(&self) -> Option<Request> {
-        let question = self.inner.main_thread_question();
-        let other = || Request { method: "GET", path: "/".into(), headers: &[], body: "".into() };
+    fn has_main_thread_question(&self) -> bool {
+        self.inner.has_main_thread_question() ^ (self.fact == Fact::MainThread)
+    }
+    fn main_thread_question(&self, id: WireId) -> Option<Encoded> {
+        let question = self.inner.main_thread_question(id);
+        let other = || Encoded::Request(Request { method: "GET", path: "/".into(), headers: &[], body: "".into() });
         if self.fact == Fact::MainThread { question.is_none().then(other) } else { question }
+    }
+    fn local_socket(&self, project: &str) -> Option<LocalSocket> {
+        let socket = self.inner.local_socket(project);
+        let other = || LocalSocket(vec!["/tmp/socket".to_owned()]);
+        if self.fact == Fact::LocalSocket { socket.is_none().then(other) } else { socket }
+    }
+    fn alive_every(&self) -> Option<Duration> {
+        self.inner.alive_every()
+    }
+    fn asks_outcomes_alone(&self) -> bool {
+        self.inner.asks_outcomes_alone()
+    }
+    fn hangs_up_to_cancel(&self) -> bool {
+        self.inner.hangs_up_to_cancel() && self.fact != Fact::Withdraws
+    }
+    fn list_file(&self) -> Option<&'static str> {
+        self.inner.list_file()
+    }
+    fn read_list_file(&self, bytes: &[u8]) -> Option<ToolListing> {
+        self.inner.read_list_file(bytes)
+    }
+    fn turn(&self, tool: &EditorTool) -> Turn {
+        self.inner.turn(tool)
+    }
+    fn picture_files(&self, tool: &str, answer: &EditorAnswer) -> Vec<String> {
+        self.inner.picture_files(tool, answer)
     }
     fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
         self.inner.read_main_thread(reply)

@@ -85,7 +85,7 @@ async fn a_missing_project_is_named_by_serve_which_goes_on_and_finds_it_later() 
 
     let unity = Unity::of(&place, &project).await;
     gateway.status_that("readiness", |status| status["editor"]["ready"] == true).await;
-    assert_eq!(words(&gateway.call("echo", json!({"text": "back"})).await), r#"{"Echo":"back","Ver":"2.1.1"}"#);
+    assert_eq!(words(&gateway.call("echo", json!({"text": "back"})).await), r#"{"Echo":"back","Ver":"2.2.0"}"#);
     drop(unity);
 }
 
@@ -166,7 +166,7 @@ async fn garbage_on_stdin_is_answered_and_the_session_lives() {
         assert!(message.len() > 20, "{shown}: {message}");
     }
     let result = gateway.call("echo", json!({"text": "still here"})).await;
-    assert_eq!(words(&result), r#"{"Echo":"still here","Ver":"2.1.1"}"#);
+    assert_eq!(words(&result), r#"{"Echo":"still here","Ver":"2.2.0"}"#);
     let (code, _) = gateway.end().await;
     assert_eq!(code, Some(0));
 }
@@ -394,7 +394,7 @@ async fn garbage_on_the_push_port_changes_nothing() {
         many.push(TcpStream::connect(("127.0.0.1", push)).await.expect("the push port is open"));
     }
     let result = gateway.call("echo", json!({"text": "x"})).await;
-    assert_eq!(words(&result), r#"{"Echo":"x","Ver":"2.1.1"}"#);
+    assert_eq!(words(&result), r#"{"Echo":"x","Ver":"2.2.0"}"#);
     let status = gateway.status().await;
     assert_eq!(
         (&status["editor"]["connections"], &status["gateway"]["actor_restarts"]),

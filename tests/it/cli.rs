@@ -29,7 +29,7 @@ async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
 
     let done = call(&["echo", r#"{"text":"Grüße \"1.50\""}"#]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert_eq!(done.out, "{\"Echo\":\"Grüße \\\"1.50\\\"\",\"Ver\":\"2.1.1\"}\n");
+    assert_eq!(done.out, "{\"Echo\":\"Grüße \\\"1.50\\\"\",\"Ver\":\"2.2.0\"}\n");
     assert_eq!(done.err, "", "nothing on stderr when all is well");
 
     let whole = call(&["echo", r#"{"text":"x"}"#, "--json"]).await.json();
@@ -159,7 +159,7 @@ async fn tools_says_whether_the_list_is_live_from_disk_or_only_our_own() {
     let live = list().await;
     assert_eq!(live.code, Some(0), "{live:?}");
     let shown = live.json();
-    assert_eq!((&shown["source"], &shown["package_version"]), (&json!("live"), &json!("2.1.1")));
+    assert_eq!((&shown["source"], &shown["package_version"]), (&json!("live"), &json!("2.2.0")));
     let names: Vec<&str> =
         shown["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert!(
@@ -315,7 +315,7 @@ async fn doctor_finds_nothing_wrong_with_a_sound_project() {
     let found = done.json();
     assert_eq!(found["problems"], 0);
     finding(&found, "project", "around the working directory");
-    finding(&found, "package", "2.1.1");
+    finding(&found, "package", "2.2.0");
     finding(&found, "port", &format!("{} (the project's settings)", unity.port));
     assert_eq!(finding(&found, "connection", "answered the greeting")["level"], "ok");
     finding(&found, "environment", "HOLDFAST_PROYECT means nothing");

@@ -2,6 +2,7 @@
 //! text for an unknown name.
 
 use crate::binary::{Done, Place, Unity, finish, text};
+use holdfast::protocol::dialect;
 use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
 
@@ -156,13 +157,13 @@ async fn doctors_word_never_leads_a_working_project_into_ambiguity() {
     let well = doctor().await.json();
     assert_eq!(well["problems"], 0, "{well:#}");
     assert!(!well.to_string().contains("unity install"), "no command that would break it: {well:#}");
-    assert!(says(&well, "ok", "uLoopMCP (Unity CLI Loop) 2.1.1"), "{well:#}");
+    assert!(says(&well, "ok", "uLoopMCP (Unity CLI Loop) 2.2.0"), "{well:#}");
 
     let check = place.run(["unity", "install", "--check", "--json", "--project", text(&project)]).await.json();
     assert_eq!(check["mend"], Value::Null, "{check}");
     let refused = place.run(["unity", "install", "--project", text(&project)]).await;
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    for word in ["uLoopMCP (Unity CLI Loop) 2.1.1", "--dialect", "--beside", "Nothing was changed"] {
+    for word in ["uLoopMCP (Unity CLI Loop) 2.2.0", "--dialect", "--beside", "Nothing was changed"] {
         assert!(refused.err.contains(word), "no {word}: {refused:?}");
     }
     assert!(!project.join("Packages/dev.holdfast.unity").exists());
@@ -207,21 +208,26 @@ async fn a_package_that_is_known_and_not_spoken_is_named() {
     }
 }
 
+/// A project that goes from uLoopMCP 2 to its successor needs nothing but a sentence.
 #[tokio::test]
-async fn unity_cli_loop_3_is_named_as_what_it_is_and_our_package_goes_beside_it() {
+async fn unity_cli_loop_3_is_used_by_itself_and_settings_of_version_2_are_told_to_be_of_no_use() {
     let place = Place::new();
     let project = place.project("Castle");
-    let package = json!({"name": "io.github.hatayama.uloopmcp", "version": "3.0.0-beta.1"});
+    let package = json!({"name": "io.github.hatayama.uloopmcp", "version": "3.0.0-beta.58"});
     place.write("Castle/Packages/io.github.hatayama.uloopmcp/package.json", package.to_string());
+    place.write("Castle/UserSettings/UnityMcpSettings.json", r#"{"customPort":8700}"#);
     let doctor = place.run(["doctor", "--json", "--project", text(&project)]).await.json();
-    assert!(says(&doctor, "problem", "Unity CLI Loop (formerly uLoopMCP) 3.0.0-beta.1"), "{doctor:#}");
-    assert!(says(&doctor, "problem", "2.1.1") && !says(&doctor, "ok", "spoken"), "{doctor:#}");
-    let call = place.run(["call", "compile", "--project", text(&project)]).await;
-    assert!(call.code == Some(3) && call.err.contains("no TCP bridge"), "{call:?}");
-    let installed = place.run(["unity", "install", "--project", text(&project)]).await;
-    assert_eq!(installed.code, Some(0), "{installed:?}");
+    assert!(says(&doctor, "ok", "Unity CLI Loop 3") && says(&doctor, "ok", "3.0.0-beta.58"), "{doctor:#}");
+    assert!(says(&doctor, "note", "nothing has to be set") && says(&doctor, "note", "nothing listens"), "{doctor:#}");
     let status = place.run(["status", "--json", "--project", text(&project)]).await.json();
-    assert_eq!((&status["here"]["package"]["dialect"], &status["here"]["packages"]), (&json!("holdfast"), &json!([])));
+    let port = &status["here"]["ports"][0];
+    assert!(port["port"].is_null() && port["local_socket"].as_str().unwrap().contains("UnityCliLoop-"), "{port:#}");
+    let call = place.run(["call", "compile", "--project", text(&project)]).await;
+    assert_eq!(call.code, Some(3), "{call:?}");
+    // The dialect of its predecessor, if somebody named that one.
+    let forced = ["doctor", "--json", "--dialect", dialect::FALLBACK[0].name(), "--project", text(&project)];
+    let forced = place.run(forced).await.json();
+    assert!(says(&forced, "problem", "leave --dialect away"), "{forced:#}");
 }
 
 #[tokio::test]

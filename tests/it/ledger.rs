@@ -166,6 +166,7 @@ impl World {
                     }
                 }
                 Settlement::HeldAgain => {}
+                Settlement::Withdraw { key: None, .. } => {}
                 Settlement::Withdraw { .. } => panic!("no call here is known to a journal"),
                 Settlement::Progress { request, news, .. } => {
                     let progress = news.progress;

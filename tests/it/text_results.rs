@@ -50,7 +50,7 @@ impl Gateway {
     async fn ask(&mut self, order: &Order<'_>) -> Reply {
         self.number += 1;
         let call = matches!(order, Order::Call { .. }).then(|| CallId::from_random([9; 16]));
-        let line = codec().encode(WireId { number: self.number, call }, order).unwrap().into_bytes();
+        let line = codec().encode(WireId { number: self.number, call, agreed: None }, order).unwrap().into_bytes();
         within(self.stream.write_all(&line)).await.unwrap();
         let mut reply = String::new();
         within(self.stream.read_line(&mut reply)).await.unwrap();

@@ -228,7 +228,7 @@ impl Session {
     /// compilation may end the connection.
     async fn ask(&mut self, call: Option<CallId>, order: &Order<'_>) -> Option<Reply> {
         self.number += 1;
-        let id = WireId { number: self.number, call };
+        let id = WireId { number: self.number, call, agreed: None };
         let message = match self.dialect.encode(id, order) {
             Ok(message) => message,
             Err(EncodeError::NotSpoken) => return None,

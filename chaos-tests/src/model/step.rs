@@ -347,7 +347,7 @@ impl Step<'_> {
                         self.watch_the_window(index);
                     }
                     Next::Errand(Errand::Outcomes) => self.ask(index, false),
-                    Next::Errand(Errand::Cancel(_) | Errand::Heartbeat) | Next::Call(_) => {}
+                    Next::Errand(Errand::Cancel(_) | Errand::Heartbeat | Errand::HangUp(_)) | Next::Call(_) => {}
                     Next::Wait => self.line(index).woken = false,
                 }
             }
@@ -623,7 +623,7 @@ impl Step<'_> {
             }
             return;
         };
-        exchange.outcomes_told(&asked, true);
+        let _ = exchange.outcomes_told(&asked, true);
         self.line(index).woken = true;
         self.told(index, process, answers);
     }

@@ -301,6 +301,8 @@ impl Proxied {
         let message = observer::message(&bytes);
         let what = match message.get("method").and_then(Value::as_str) {
             Some(method) => method.to_owned(),
+            // The request stays open.
+            None if (self.package.facts.goes_on)(&message) => return self.outbox.extend(&bytes),
             None => {
                 let id = observer::id_of(&message);
                 self.close(&id)

@@ -105,7 +105,7 @@ impl FakeUnityArgs {
         FakeUnityConfig {
             port: self.port,
             package: self.package,
-            package_version: self.package_version.unwrap_or(PackageVersion::NEWEST),
+            package_version: self.package_version.unwrap_or(PackageVersion::LATEST),
             push: self.push,
             shutdown_note: self.shutdown_note,
             timing_fields: self.timing_fields,

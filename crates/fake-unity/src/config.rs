@@ -88,7 +88,7 @@ impl Default for FakeUnityConfig {
         Self {
             port: 0,
             package: Default::default(),
-            package_version: PackageVersion::NEWEST,
+            package_version: PackageVersion::LATEST,
             push: false,
             shutdown_note: None,
             timing_fields: None,

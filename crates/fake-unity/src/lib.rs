@@ -43,6 +43,7 @@ mod toy_jobs;
 mod turbokettle;
 mod uloop;
 mod umcp;
+mod unity_cli_loop;
 mod unity_mcp;
 mod work;
 

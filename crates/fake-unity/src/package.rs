@@ -67,6 +67,8 @@ pub struct Facts {
     pub journal: bool,
     /// Whether a file has the result of a compilation, over the reload that follows it.
     pub compile_file: bool,
+    /// Whether the editor keeps such a result under an id that the request names, and is asked for it.
+    pub keeps_results: bool,
     /// Whether [`Task::Compile`] ends in a domain reload by itself. If not, somebody has to order one.
     pub compile_reloads: bool,
     /// Whether the answer to [`Task::Compile`] shows whether a reload follows.
@@ -79,12 +81,16 @@ pub struct Facts {
     pub names_dialogs: fn(PackageVersion) -> bool,
     /// Whether this version says that the editor has not settled since its start.
     pub tells_of_settling: fn(PackageVersion) -> bool,
+    /// Whether this message only says that the editor works on a request that it names, and does not answer it.
+    pub goes_on: fn(&Value) -> bool,
     /// Whether some version connects to a listener of ours.
     pub push: bool,
     /// Whether answers have the results of calls. If not, they have the id of the call, and may come before it has run.
     pub results: bool,
     /// Whether a request that the client cancelled can be withdrawn.
     pub withdraws: bool,
+    /// Whether only the end of the connection withdraws a request, and no message does.
+    pub hangs_up: bool,
     /// Whether a running call ends when it is withdrawn. If not, only one that waits in the editor does.
     pub ends_withdrawn: bool,
     /// Whether the tools are those of the package, and never others.
@@ -135,15 +141,18 @@ impl Facts {
         restarts_by_reload: false,
         journal: false,
         compile_file: false,
+        keeps_results: false,
         compile_reloads: true,
         compile_tells: true,
         heartbeat: false,
         main_thread_question: |_| None,
         names_dialogs: |_| false,
         tells_of_settling: |_| false,
+        goes_on: |_| false,
         push: false,
         results: true,
         withdraws: false,
+        hangs_up: false,
         ends_withdrawn: true,
         fixed_list: false,
         tells_of_changes: true,

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version `MAJOR.MINOR.PATCH` of uLoopMCP, or of uMCP, its earlier name.
+/// A version `MAJOR.MINOR.PATCH` of a package. What it says of differences is about uLoopMCP, and about uMCP, its earlier name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageVersion {
     major: u16,
@@ -13,8 +13,11 @@ pub struct PackageVersion {
 }
 
 impl PackageVersion {
-    /// The newest version that is an MCP server: v2.1.1.
-    pub const NEWEST: Self = Self::new(2, 1, 1);
+    /// Newer than every version of every package: each plays its newest.
+    pub const LATEST: Self = Self::new(u16::MAX, 0, 0);
+
+    /// The newest version that has an MCP server: v2.2.0, of which nothing is known that differs on the wire from v2.1.1.
+    pub const NEWEST: Self = Self::new(2, 2, 0);
 
     /// The newest version that sends each message as one line, and so the last one of the uMCP dialect: v0.26.4.
     pub const NEWEST_LINES: Self = Self::new(0, 26, 4);

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::config::FakeUnityConfig;
 use super::face::Face;
 use super::package::{Facts, Package};
-use super::{holdfast, pipeline, turbokettle, uloop, umcp, unity_mcp};
+use super::{holdfast, pipeline, turbokettle, uloop, umcp, unity_cli_loop, unity_mcp};
 #[cfg(feature = "toy")]
 use super::{toy, toy_arrives, toy_jobs};
 
@@ -22,6 +22,7 @@ const LIST: &[(&Package, MakeFace)] = &[
     (&umcp::PACKAGE, uloop::face),
     (&unity_mcp::PACKAGE, unity_mcp::face),
     (&pipeline::PACKAGE, pipeline::face),
+    (&unity_cli_loop::PACKAGE, unity_cli_loop::face),
     #[cfg(feature = "toy")]
     (&toy::PACKAGE, toy::face),
     #[cfg(feature = "toy")]

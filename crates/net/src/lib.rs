@@ -141,3 +141,16 @@ impl Listener for TcpBound {
         })
     }
 }
+
+/// What stands for the address of a local socket, which has none.
+const NO_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+impl Listener for local::Bound {
+    fn local_addr(&self) -> SocketAddr {
+        NO_ADDRESS
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move { Ok((Box::new(local::Bound::accept(self).await?) as BoxStream, NO_ADDRESS)) })
+    }
+}

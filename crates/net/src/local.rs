@@ -2,13 +2,7 @@
 //! not shared.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-
-use super::{BoxFuture, BoxStream, Listener};
-
-/// What stands for the address of a local socket, which has none.
-const NO_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A bound Unix socket. Its file stays when it is dropped, as after a crash.
 #[cfg(unix)]
@@ -31,16 +25,10 @@ impl Bound {
         }
         tokio::net::UnixListener::bind(path).map(Self)
     }
-}
 
-#[cfg(unix)]
-impl Listener for Bound {
-    fn local_addr(&self) -> SocketAddr {
-        NO_ADDRESS
-    }
-
-    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
-        Box::pin(async move { Ok((Box::new(self.0.accept().await?.0) as BoxStream, NO_ADDRESS)) })
+    /// Waits for the next connection.
+    pub(super) async fn accept(&self) -> io::Result<tokio::net::UnixStream> {
+        Ok(self.0.accept().await?.0)
     }
 }
 
@@ -58,20 +46,12 @@ impl Bound {
         let first = tokio::net::windows::named_pipe::ServerOptions::new().first_pipe_instance(true).create(path)?;
         Ok(Self { path: path.to_path_buf(), next: tokio::sync::Mutex::new(first) })
     }
-}
 
-#[cfg(windows)]
-impl Listener for Bound {
-    fn local_addr(&self) -> SocketAddr {
-        NO_ADDRESS
-    }
-
-    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
-        Box::pin(async move {
-            let mut next = self.next.lock().await;
-            next.connect().await?;
-            let following = tokio::net::windows::named_pipe::ServerOptions::new().create(&self.path)?;
-            Ok((Box::new(std::mem::replace(&mut *next, following)) as BoxStream, NO_ADDRESS))
-        })
+    /// Waits for the next connection.
+    pub(super) async fn accept(&self) -> io::Result<tokio::net::windows::named_pipe::NamedPipeServer> {
+        let mut next = self.next.lock().await;
+        next.connect().await?;
+        let following = tokio::net::windows::named_pipe::ServerOptions::new().create(&self.path)?;
+        Ok(std::mem::replace(&mut *next, following))
     }
 }

@@ -6,41 +6,55 @@
 
 use std::convert::Infallible;
 
+use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, sleep};
 
-use super::ConnectionTask;
-use super::requests::UNAUTHORIZED;
+use super::requests::{READ_BYTES, UNAUTHORIZED};
+use super::{ConnectionTask, write_whole};
 use crate::core::exchange::{Beside, Exchange};
 use crate::core::link::Fact;
 use crate::fsm::cause::Cause;
 use crate::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_AGAIN};
-use crate::protocol::dialect::{Encoded, Order, Reply, Secret, WireId};
-use crate::protocol::framing::http::Request;
+use crate::protocol::dialect::{Encoded, Inbound, Order, Reply, Secret};
 
 impl ConnectionTask {
     /// Asks what may be asked, again and again, if the dialect has a question to the main thread.
     pub(super) async fn ask_beside(&self) -> Infallible {
-        let Some(question) = self.guarded("question", || self.target.dialect.main_thread_question()).flatten() else {
+        if !self.target.dialect.has_main_thread_question() {
             return std::future::pending().await;
-        };
+        }
         let mut token = self.target.endpoint.token().cloned();
         loop {
             sleep(LIVENESS_EVERY).await;
             match self.decide(Exchange::asks_beside) {
+                // What was said during a call that has ended is no news any more.
+                Beside::Nothing if !self.target.dialect.properties().heartbeat && !self.exchange().owes_answers() => {
+                    self.infer_main_thread();
+                }
                 Beside::Nothing => {}
                 Beside::Heartbeat => self.ask_heartbeat_beside(&mut token).await,
-                Beside::MainThread => self.ask_main_thread(&question, &mut token).await,
+                Beside::MainThread => self.ask_main_thread(&mut token).await,
             }
         }
     }
 
     /// Asks the main thread until it has answered.
-    async fn ask_main_thread(&self, question: &Request, token: &mut Option<Secret>) {
+    async fn ask_main_thread(&self, token: &mut Option<Secret>) {
         loop {
             let began = Instant::now();
             let number = self.with.contact.next_wire_number();
-            let asked = self.ask_once(number, question, token);
-            let reply = self.before_calls(Cause::Stalled, asked).await;
+            let id = self.wire_id(number, None);
+            let question = self.guarded("question", || self.target.dialect.main_thread_question(id)).flatten();
+            let reply = match question {
+                Some(question) => {
+                    let asked = self.before_calls(Cause::Stalled, self.ask_once(number, &question, token));
+                    tokio::select! {
+                        reply = asked => reply,
+                        never = self.tell_of_silence() => match never {},
+                    }
+                }
+                None => None,
+            };
             // The editor's own server waits for its main thread for a minute, and then gives up.
             let is_still =
                 began.elapsed() >= FRAME_OLD && reply.as_ref().is_some_and(|reply| self.target.dialect.gives_up(reply));
@@ -56,8 +70,18 @@ impl ConnectionTask {
         }
     }
 
+    /// Tells how long the question to the main thread is open. Where the editor is asked for its heartbeat too, that tells it.
+    async fn tell_of_silence(&self) -> Infallible {
+        loop {
+            sleep(LIVENESS_EVERY).await;
+            if !self.target.dialect.properties().heartbeat {
+                self.infer_main_thread();
+            }
+        }
+    }
+
     async fn ask_heartbeat_beside(&self, token: &mut Option<Secret>) {
-        let Ok((number, Encoded::Request(question))) = self.encode(None, &Order::Heartbeat) else { return };
+        let Ok((number, question)) = self.encode(None, &Order::Heartbeat) else { return };
         self.exchange().asks_heartbeat(number);
         match self.ask_once(number, &question, token).await {
             Some(reply) => drop(self.reply_came(number, reply).await),
@@ -66,7 +90,11 @@ impl ConnectionTask {
     }
 
     /// Asks once. `None` if the question is lost; that the editor is gone is found out elsewhere.
-    async fn ask_once(&self, number: u64, question: &Request, token: &mut Option<Secret>) -> Option<Reply> {
+    async fn ask_once(&self, number: u64, question: &Encoded, token: &mut Option<Secret>) -> Option<Reply> {
+        let question = match question {
+            Encoded::Request(question) => question,
+            Encoded::Frame(frame) => return self.ask_on_a_stream(number, frame).await,
+        };
         let bytes = question.encode(self.target.endpoint.port(), token.as_ref().map(Secret::reveal));
         let stream = self.connect_anew().await.ok()?;
         let response = self.exchange_over(stream, &bytes, None).await.ok()?;
@@ -74,13 +102,31 @@ impl ConnectionTask {
             *token = self.token_now().await.or_else(|| token.take());
             return None;
         }
-        let id = WireId { number, call: None };
+        let id = self.wire_id(number, None);
         self.guarded("message", || self.target.dialect.read_response(id, question, response))
+    }
+
+    /// Asks on a stream of its own, whose only answers are to this question.
+    async fn ask_on_a_stream(&self, number: u64, question: &[u8]) -> Option<Reply> {
+        let mut stream = self.connect_anew().await.ok()?;
+        write_whole(&mut stream, question).await.ok()?;
+        let mut framer = self.target.dialect.framer();
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            let count = stream.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
+            framer.push(buffer.get(..count).unwrap_or_default());
+            while let Some(frame) = framer.next_frame().ok()? {
+                match self.guarded("message", || self.target.dialect.decode(&frame))?.ok()? {
+                    Inbound::Reply { number: answered, reply } if answered == number => return Some(reply),
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// Keeps what can be inferred of the main thread, for the status and the texts about calls.
     pub(super) fn infer_main_thread(&self) {
-        if self.target.dialect.main_thread_question().is_none() {
+        if !self.target.dialect.has_main_thread_question() {
             return;
         }
         let inferred = self.decide(|exchange, ledger, now| {

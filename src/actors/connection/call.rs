@@ -78,6 +78,7 @@ impl ConnectionTask {
         let after = After {
             tool: wire_name.as_str().into(),
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
+            is_kept: matches!(prepared.recovery, Recovery::Journal(_)),
             follows: Some(prepared.recovery.clone()).filter(|how| matches!(how, Recovery::StatusFile { .. })),
             reload: prepared.reload_follows,
             signs: self.signs_before(prepared.reload_signs).await,
@@ -169,6 +170,10 @@ impl ConnectionTask {
     pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         if self.guarded("reply", || self.target.dialect.gives_up(&reply)) == Some(true) {
             return self.left_open(id, Loss::GivenUp, None);
+        }
+        if after.is_kept && self.guarded("reply", || self.target.dialect.is_empty_reply(&reply)) == Some(true) {
+            self.want_outcomes();
+            return self.left_open(id, Loss::Disconnect, None);
         }
         let begins = |asked| self.guarded("work", || self.target.dialect.begins_work(&reply, asked)).flatten();
         if let Some(file) = after.follows.as_ref().and_then(begins) {

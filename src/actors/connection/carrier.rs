@@ -133,9 +133,7 @@ impl Carrier for Local<'_> {
                 survey::check_process(&*host, &target, pid)
             });
             match timeout(OWNER_LOOKUP_MAX, looked_up).await {
-                Ok(Some(checked)) => {
-                    checked.map_err(|failure| (failure, "the socket is another process's".to_owned()))
-                }
+                Ok(Some(checked)) => checked.map_err(|failure| (failure, "the socket is another process's".to_owned())),
                 Ok(None) | Err(_) => {
                     Err((ConnectFailure::TimedOut, "the process at the socket could not be looked up".to_owned()))
                 }

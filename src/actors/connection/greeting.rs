@@ -44,9 +44,11 @@ impl ConnectionTask {
             Ok(Greeted::NotYet) => self.shared.order(Errand::Greeting),
             Ok(Greeted::Done(met)) => {
                 let properties = self.target.dialect.properties();
-                if properties.shape == Shape::Jobs {
-                    self.exchange().jobs.are_asked_alone = true;
+                self.exchange().jobs.are_asked_alone = self.target.dialect.asks_outcomes_alone();
+                if properties.shape == Shape::Stream && self.target.dialect.asks_outcomes_alone() {
+                    self.exchange().outcomes_take_a_place();
                 }
+                self.exchange().is_heard_every(self.target.dialect.alive_every());
                 self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.with.env.events.dial_succeeded(at, accepted);

@@ -7,7 +7,7 @@ use crate::core::link::Fact;
 use crate::core::user_text;
 use crate::fsm::bridge::Disconnect;
 use crate::protocol::dialect::{
-    BadOutcomes, CallProgress, Encoded, JobProgress, JournalKey, JournalOutcome, Order, Refusal, Reply,
+    BadOutcomes, CallProgress, Encoded, Heartbeat, JobProgress, JournalKey, JournalOutcome, Order, Refusal, Reply,
 };
 use crate::protocol::ids::CallId;
 
@@ -71,7 +71,10 @@ impl ConnectionTask {
         }
         let is_read = !outcomes.iter().any(|told| matches!(told, JournalOutcome::Unreadable));
         let alone = question.sought.len() == 1;
-        self.exchange().outcomes_told(&question, is_read);
+        let goes_on = outcomes.iter().any(|told| matches!(told, JournalOutcome::Running));
+        self.exchange().kept_goes_on(goes_on);
+        let freed = self.exchange().outcomes_told(&question, is_read);
+        self.tell_all(freed);
         for ((call, key), told) in question.sought.into_iter().map(|(call, _)| call).zip(&keys).zip(outcomes) {
             let is_unread = matches!(told, JournalOutcome::Unreadable);
             if is_unread && !alone {
@@ -97,7 +100,8 @@ impl ConnectionTask {
                 self.give_told(call, after, told)?;
                 continue;
             }
-            if !self.with.calls.ledger(|ledger, _| ledger.seeks(call, key)) {
+            // The search goes on until its time is over.
+            if matches!(told, JournalOutcome::NotYet) || !self.with.calls.ledger(|ledger, _| ledger.seeks(call, key)) {
                 continue;
             }
             self.with.env.events.outcome_told(call, &told);
@@ -107,7 +111,7 @@ impl ConnectionTask {
                 JournalOutcome::Running => Learned::Running,
                 JournalOutcome::NotRun { sealed } => Learned::NotRun { sealed },
                 JournalOutcome::Interrupted => Learned::Interrupted,
-                JournalOutcome::Forgotten | JournalOutcome::GivenUp => Learned::Forgotten,
+                JournalOutcome::Forgotten | JournalOutcome::GivenUp | JournalOutcome::NotYet => Learned::Forgotten,
                 JournalOutcome::Unreadable => Learned::Unreadable,
             };
             self.with.calls.decide(|ledger, now| learned.tell(call, key, ledger, now));
@@ -137,14 +141,19 @@ impl ConnectionTask {
         }
         let read = self.guarded("heartbeat", || self.target.dialect.read_heartbeat(reply));
         if let Some(heartbeat) = read.flatten() {
-            self.with.env.events.heartbeat_felt(heartbeat.frame_age);
-            self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, Some(heartbeat), now));
             self.exchange().has_calls(heartbeat.running > 0 || heartbeat.queued > 0);
             self.shared.wake();
-            self.with.contact.view.tell(Fact::Felt(Some(heartbeat)));
+            self.feel(heartbeat);
         } else {
             self.infer_main_thread();
         }
+    }
+
+    /// Keeps what the editor says of itself, for the status and the texts about calls.
+    pub(super) fn feel(&self, heartbeat: Heartbeat) {
+        self.with.env.events.heartbeat_felt(heartbeat.frame_age);
+        self.with.calls.ledger(|ledger, now| ledger.felt(self.epoch, Some(heartbeat), now));
+        self.with.contact.view.tell(Fact::Felt(Some(heartbeat)));
     }
 
     fn progressed(&self, call: CallId, progress: JobProgress) {

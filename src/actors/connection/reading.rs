@@ -66,6 +66,9 @@ impl ConnectionTask {
             if !self.is_greeted() {
                 return Err(Disconnect::Protocol);
             }
+            if self.exchange().may_have_lost_an_answer() {
+                return Err(Disconnect::Protocol);
+            }
             // The message may have been the answer to a call. Only a journal knows.
             let _ = self.exchange().unreadable();
             self.want_outcomes();
@@ -94,6 +97,11 @@ impl ConnectionTask {
                 self.with.contact.view.tell(Fact::Reported(state));
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
+            Inbound::Alive(heartbeat) => {
+                if let Some(heartbeat) = heartbeat {
+                    self.feel(heartbeat);
+                }
+            }
             Inbound::Progress(progress) => self.with.calls.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())

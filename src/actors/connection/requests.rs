@@ -23,13 +23,13 @@ use crate::fsm::bridge::{ConnectFailure, Disconnect};
 use crate::fsm::cause::Cause;
 use crate::limits::{CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
-use crate::protocol::dialect::{BadMessage, Reply, Secret, WireId, Wreck};
+use crate::protocol::dialect::{BadMessage, Reply, Secret, Wreck};
 use crate::protocol::framing::http::{BadResponse, Request, Response, ResponseDecoder};
 use crate::protocol::ids::CallId;
 use crate::survey;
 
 /// Bytes read from a socket at once; most answers have 200 bytes.
-const READ_BYTES: usize = 4096;
+pub(super) const READ_BYTES: usize = 4096;
 /// The status of a request without the right token.
 pub(super) const UNAUTHORIZED: u16 = 401;
 
@@ -139,7 +139,7 @@ impl Requests {
         request: Request,
         call: Option<Outgoing>,
     ) -> Result<(), Disconnect> {
-        let id = WireId { number, call: call.as_ref().map(|call| call.call) };
+        let id = task.wire_id(number, call.as_ref().map(|call| call.call));
         let response = match call {
             Some(outgoing) => {
                 let stream = self.connect_for_call(task).await?;

@@ -7,6 +7,7 @@ use super::requests::Requests;
 use super::{ConnectionTask, Outgoing, Torn, write_whole};
 use crate::core::exchange::{Errand, Exchange, Next};
 use crate::fsm::bridge::Disconnect;
+use crate::limits::SILENCE_MAX;
 use crate::net::BoxStream;
 use crate::protocol::dialect::{EncodeError, Encoded, Order, Shape, WireId};
 use crate::protocol::ids::CallId;
@@ -84,7 +85,11 @@ impl ConnectionTask {
         let mut asked = Instant::now();
         loop {
             // The question comes first: otherwise it would never be asked while there is always something else to write.
-            let next = if self.exchange().jobs.asks_again(asked) <= Instant::now() {
+            let is_due = {
+                let exchange = self.exchange();
+                exchange.may_ask_outcomes() && exchange.jobs.asks_again(asked) <= Instant::now()
+            };
+            let next = if is_due {
                 Next::Errand(Errand::Outcomes)
             } else {
                 let next = self.exchange().next_but_calls(Instant::now());
@@ -100,10 +105,16 @@ impl ConnectionTask {
                 }
                 Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
                 Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,
+                Next::Errand(Errand::HangUp(call)) => self.hang_up_on(call),
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {
-                    let again = self.exchange().jobs.asks_again(asked);
+                    let again = {
+                        let exchange = self.exchange();
+                        let later = Instant::now() + SILENCE_MAX;
+                        let outcomes = exchange.may_ask_outcomes().then(|| exchange.jobs.asks_again(asked));
+                        outcomes.unwrap_or(later).min(exchange.calls_again().unwrap_or(later))
+                    };
                     tokio::select! {
                         biased;
                         () = self.shared.woken() => self.with.env.events.handed_over("connection"),
@@ -124,12 +135,24 @@ impl ConnectionTask {
         self.encode_as(number, call, order).map(|message| (number, message))
     }
 
+    /// Ends the connection if this call still has a place on it. Its client has cancelled it, and the package has no other cancel.
+    fn hang_up_on(&self, call: CallId) -> Result<(), Disconnect> {
+        let is_here = self.exchange().has_open(call);
+        // For the bridge it is as if the editor had closed it: the next dial follows at once.
+        if is_here { Err(Disconnect::Eof) } else { Ok(()) }
+    }
+
+    /// Returns the identity of a message.
+    pub(super) fn wire_id(&self, number: u64, call: Option<CallId>) -> WireId {
+        WireId { number, call, agreed: self.exchange().met().and_then(|met| met.agreed) }
+    }
+
     pub(super) fn encode_as(
         &self,
         number: u64,
         call: Option<CallId>,
         order: &Order<'_>,
     ) -> Result<Encoded, EncodeError> {
-        self.target.dialect.encode(WireId { number, call }, order)
+        self.target.dialect.encode(self.wire_id(number, call), order)
     }
 }

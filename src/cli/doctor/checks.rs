@@ -402,9 +402,8 @@ async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     // Of other packages nothing is known of the main thread while no call runs.
     let sends_heartbeats = |link: &LinkPicture| {
         let target = link.target.as_ref().filter(|_| link.availability == Availability::Open);
-        target.is_some_and(|Target { dialect, .. }| {
-            dialect::OWN.contains(dialect) || dialect.main_thread_question().is_some()
-        })
+        target
+            .is_some_and(|Target { dialect, .. }| dialect::OWN.contains(dialect) || dialect.has_main_thread_question())
     };
     let is_seen = |link: &LinkPicture| link.heartbeat.is_some() || !sends_heartbeats(link);
     let seen = async {

@@ -35,9 +35,8 @@ impl<'a> Listed<'a> {
             Some(Arc::new(file.tools))
         };
         let tools = live.or_else(on_disk)?;
-        let properties = look.survey.dialect.properties();
         let catalogue = Catalogue::new(tools.iter().map(Arc::clone), config.development);
-        let catalogue = catalogue.with_first(|tool| properties.lists_first(tool));
+        let catalogue = catalogue.with_turns(|tool| look.survey.dialect.turn(tool));
         Some(Self {
             catalogue,
             tools,

@@ -166,8 +166,9 @@ pub enum Settlement {
     HeldAgain,
     /// Tell the editor that nobody waits for one of its calls any more.
     Withdraw {
-        /// The call's key at the editor.
-        key: JournalKey,
+        call: CallId,
+        /// The call's key at the editor, if it has one.
+        key: Option<JournalKey>,
     },
     /// Pass a late answer to [`Ledger::keep`](super::Ledger::keep).
     KeepLate {

@@ -61,7 +61,7 @@ pub enum JobStep {
 impl From<&JournalOutcome> for JobState {
     fn from(told: &JournalOutcome) -> Self {
         match told {
-            JournalOutcome::Running => Self::Runs,
+            JournalOutcome::Running | JournalOutcome::NotYet => Self::Runs,
             JournalOutcome::Ended(_) | JournalOutcome::EndedUnkept(_) | JournalOutcome::Unreadable => Self::Ended,
             JournalOutcome::GivenUp => Self::Lost(Loss::GivenUp),
             JournalOutcome::Interrupted => Self::Lost(Loss::Interrupted),

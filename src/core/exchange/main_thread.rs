@@ -16,10 +16,18 @@ use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 use crate::protocol::ids::CallId;
 
 impl Exchange {
+    /// While it has a call, the editor is heard of this often by itself.
+    pub fn is_heard_every(&mut self, every: Option<Duration>) {
+        self.quiet.alive_every = every;
+    }
+
     /// Decides what is asked beside the other requests, and records it. Only an editor that runs calls as jobs takes requests at the
     /// same time.
     pub fn asks_beside(&mut self, ledger: &mut Ledger, now: Instant) -> Beside {
         if self.met.as_ref().is_none_or(|met| met.journal.is_none()) {
+            return Beside::Nothing;
+        }
+        if self.awaits(|open| matches!(open, ReplyTo::Call(..))) && !self.quiet.beats {
             return Beside::Nothing;
         }
         if self.awaits(|open| matches!(open, ReplyTo::Call(..))) {

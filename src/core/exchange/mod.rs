@@ -11,6 +11,7 @@
 //!
 //! At most one errand of each kind waits. Cancels beyond [`CANCELS_MAX`] are dropped: no call's verdict depends on them.
 
+mod doubt;
 mod jobs;
 mod left;
 mod main_thread;
@@ -69,6 +70,8 @@ pub struct Exchange {
     calls_wait: bool,
     /// Whether the editor has said that it takes no calls for now.
     blocked: bool,
+    /// Until when no call is sent, because the editor was busy with something else, and tells nobody when that has ended.
+    busy_until: Option<Instant>,
     /// Whether the ledger was told that its calls wait for the list.
     told_list: bool,
     /// Whether a call is reserved that is neither claimed nor given back yet.
@@ -85,6 +88,10 @@ pub struct Exchange {
     /// asked for all calls at once.
     alone: Option<BTreeSet<CallId>>,
     pub jobs: Jobs,
+    /// Whether a question for outcomes takes one of the editor's places: it reads nothing else meanwhile.
+    outcomes_take_a_place: bool,
+    /// Whether such a question was answered last with a call that goes on.
+    kept_goes_on: bool,
     main_thread: MainThread,
     quiet: Quiet,
     used: Used,
@@ -105,6 +112,7 @@ impl Exchange {
             proven: false,
             calls_wait: true,
             blocked: false,
+            busy_until: None,
             told_list: false,
             preparing: false,
             open: BTreeMap::new(),
@@ -112,6 +120,8 @@ impl Exchange {
             suspected: BTreeSet::new(),
             alone: None,
             jobs: Jobs::default(),
+            outcomes_take_a_place: false,
+            kept_goes_on: false,
             main_thread: MainThread::default(),
             quiet: Quiet::default(),
             used: Used::Not,
@@ -138,6 +148,7 @@ impl Exchange {
             }
             // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
             Errand::Heartbeat if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) => true,
+            Errand::HangUp(call) => !self.has_open(*call),
             Errand::Heartbeat | Errand::Greeting | Errand::Outcomes => self.errands.contains(&errand),
         };
         if !stands {
@@ -196,6 +207,7 @@ impl Exchange {
         if let Some(next) = self.next_but_calls(now) {
             return next;
         }
+        self.end_pause(ledger, now);
         let awaited = self.awaits_list();
         self.told_list = awaited;
         ledger.await_list(awaited);
@@ -203,7 +215,7 @@ impl Exchange {
             return Next::Wait;
         }
         // A call would be cut by the reload in which such work ends.
-        if ledger.follows_work() {
+        if ledger.follows_work() || self.kept_goes_on && ledger.awaits_an_outcome() {
             return Next::Wait;
         }
         let Some(held) = ledger.reserve(self.epoch) else {
@@ -217,7 +229,9 @@ impl Exchange {
 
     /// Decides what is written next if that needs no look into the ledger; `None` if it does.
     pub fn next_but_calls(&mut self, now: Instant) -> Option<Next> {
-        if let Some(errand) = self.errands.pop_front() {
+        let may_be = |errand: &Errand| *errand != Errand::Outcomes || self.may_ask_outcomes();
+        let at = self.errands.iter().position(may_be);
+        if let Some(errand) = at.and_then(|at| self.errands.remove(at)) {
             return Some(Next::Errand(errand));
         }
         if let Some(Listing::ToAsk(step)) = self.listing {
@@ -230,7 +244,8 @@ impl Exchange {
             self.listing = Some(Listing::Asked);
             return Some(Next::List { step: 0 });
         }
-        let looks = self.may_call() || self.told_list != self.awaits_list();
+        let is_over = self.busy_until.is_some_and(|until| now >= until);
+        let looks = self.may_call() || is_over || self.told_list != self.awaits_list();
         (!looks).then_some(Next::Wait)
     }
 
@@ -239,7 +254,8 @@ impl Exchange {
     }
 
     fn may_call(&self) -> bool {
-        self.calls_wait && self.proven && !self.blocked && !self.main_thread.is_asked() && self.has_a_place()
+        let is_hindered = self.blocked || self.busy_until.is_some() || self.main_thread.is_asked();
+        self.calls_wait && self.proven && !is_hindered && self.has_a_place()
     }
 
     /// Whether calls must wait for a tool list. The request for the list takes one of the editor's places, so calls have to wait
@@ -263,7 +279,8 @@ impl Exchange {
 
     /// The places at the editor that are taken.
     fn out(&self) -> u8 {
-        self.calls().saturating_add(u8::from(self.listing.is_some()))
+        let asks = self.outcomes_take_a_place && self.awaits(|open| matches!(open, ReplyTo::Outcomes(_)));
+        self.calls().saturating_add(u8::from(self.listing.is_some())).saturating_add(u8::from(asks))
     }
 
     /// A place has become free. Returns what the bridge must be told of it.
@@ -377,6 +394,9 @@ impl Exchange {
             return (None, settlements);
         }
         let keys = sought.iter().map(|(_, key)| key.clone()).collect();
+        if self.outcomes_take_a_place {
+            self.takes_a_place(now);
+        }
         self.open.insert(number, ReplyTo::Outcomes(Question { sought, asked: now, again: false }));
         (Some(keys), settlements)
     }
@@ -479,44 +499,9 @@ impl Exchange {
         counted.next().is_none().then_some(*number)
     }
 
-    /// Handles a whole message that cannot be read and names no request. Returns what it may answer. A call is never
-    /// answered on such a guess: if the editor has a journal, the journal is asked for all open calls.
-    pub fn unreadable(&mut self) -> MayAnswer {
-        let calls: Vec<CallId> = self.open.values().filter_map(ReplyTo::call).collect();
-        if calls.is_empty() {
-            return self.only_open().map_or(MayAnswer::Nobody, MayAnswer::Request);
-        }
-        if self.met.as_ref().is_none_or(|met| met.journal.is_none()) {
-            return MayAnswer::ACall;
-        }
-        self.doubted.extend(calls);
-        MayAnswer::Nobody
-    }
-
-    /// Handles the editor's word on whether it has any call. If it says twice that it has none, calls that were open both times have
-    /// lost their answers on this connection, and the journal is asked for them.
-    pub fn has_calls(&mut self, any: bool) {
-        let open: BTreeSet<CallId> = self.open.values().filter_map(ReplyTo::call).filter(|_| !any).collect();
-        let lost: Vec<CallId> = self.suspected.intersection(&open).copied().collect();
-        self.suspected = open;
-        if !lost.is_empty() && self.met.as_ref().is_some_and(|met| met.journal.is_some()) {
-            self.doubted.extend(lost);
-            self.order(Errand::Outcomes);
-        }
-    }
-
-    /// Ends the doubt about a call whose state the journal knows. If the call `has_ended` there, its answer on this
-    /// connection was lost. Then the call is no longer open, and the result says what follows its answer.
-    pub fn resolve_doubt(&mut self, call: CallId, has_ended: bool) -> Option<After> {
-        if !self.doubted.remove(&call) || !has_ended {
-            return None;
-        }
-        let is_it = |open: &ReplyTo| matches!(open, ReplyTo::Call(open, _) if *open == call);
-        let number = self.open.iter().find(|(_, open)| is_it(open)).map(|(number, _)| *number)?;
-        match self.open.remove(&number) {
-            Some(ReplyTo::Call(_, after)) => Some(after),
-            _ => None,
-        }
+    /// Whether this call has been sent and not answered.
+    pub fn has_open(&self, call: CallId) -> bool {
+        self.awaits(|open| open.call() == Some(call))
     }
 
     /// Whether the greeting is still unanswered.
@@ -568,10 +553,11 @@ impl Exchange {
                 let (known, settlements) = ledger.turned_away(call, self.epoch, cause, now);
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
-            Some(Refusal::Busy) => return self.refused_while_busy(call, ledger, now),
+            Some(Refusal::Busy) => return self.refused_while_busy(call, answer.words().into(), ledger, now),
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}
         }
+        self.is_free_again(ledger);
         self.used = Used::Answered;
         let (known, settlements) = if after.reload && !answer.is_error {
             ledger.withhold(call, self.epoch, answer, now)
@@ -583,13 +569,15 @@ impl Exchange {
         Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
     }
 
-    /// Handles the answer to a question for outcomes. Orders another if one was wanted, or if calls must be asked for alone.
-    pub fn outcomes_told(&mut self, question: &Question, is_read: bool) {
+    /// Handles the answer to a question for outcomes. Orders another if one was wanted, or if calls must be asked for alone. Returns
+    /// what the bridge must be told.
+    pub fn outcomes_told(&mut self, question: &Question, is_read: bool) -> Vec<Event> {
         if !is_read && question.sought.len() > 1 {
             self.alone.get_or_insert_default();
         }
         if question.again || self.alone.is_some() {
             self.order(Errand::Outcomes);
         }
+        if self.outcomes_take_a_place { self.freed() } else { Vec::new() }
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Quiet {
     pub(super) running_max: Duration,
     /// Whether the editor must be heard of even if no answer is owed.
     pub(super) beats: bool,
+    /// How often the editor is heard of by itself while it has a call.
+    pub(super) alive_every: Option<Duration>,
     /// Whether the bridge was told of a stall.
     stalled: bool,
     /// Whether the bridge was told that the editor counts as lost.
@@ -40,7 +42,7 @@ impl Quiet {
     /// When silence means something new. `owes`: whether the editor owes an answer. `asked`: whether it is asked for its heartbeat.
     pub(super) fn deadline(&self, owes: bool, asked: bool) -> Option<Instant> {
         let owed = self.since.filter(|_| owes);
-        let owed = owed.map(|since| since + if self.stalled { self.silence_max() } else { STALL_AFTER });
+        let owed = owed.map(|since| since + if self.stalled { self.silence_max() } else { self.stall_after() });
         owed.into_iter().chain(self.beat_by().filter(|_| asked)).min().filter(|_| !self.over)
     }
 
@@ -55,7 +57,7 @@ impl Quiet {
             self.over = true;
             return Some(Event::Silent);
         }
-        let begins = owed.is_some_and(|waited| waited >= STALL_AFTER) && !self.stalled;
+        let begins = owed.is_some_and(|waited| waited >= self.stall_after()) && !self.stalled;
         self.stalled |= begins;
         begins.then_some(Event::StallBegan)
     }
@@ -68,6 +70,11 @@ impl Quiet {
     /// How long something is waited for in vain.
     pub(super) fn waited(&self, now: Instant) -> Duration {
         self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Where the editor is heard of at intervals, one that is late by more than one of them is silent.
+    fn stall_after(&self) -> Duration {
+        self.alive_every.map_or(STALL_AFTER, |every| STALL_AFTER.max(every * 5 / 2))
     }
 
     /// The connection is given up only after the longest running time of its calls, since a tool may be given an hour.

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::{Answered, Exchange, Settled};
 use crate::core::calls::Ledger;
 use crate::fsm::cause::Cause;
+use crate::limits::BUSY_PAUSE;
 use crate::protocol::dialect::Standing;
 use crate::protocol::ids::CallId;
 
@@ -21,16 +22,54 @@ impl Exchange {
         ledger.obstructed(self.epoch, obstacle);
     }
 
-    /// Handles the refusal of a call that did not run because the editor takes none for now. The call is held again.
-    pub(super) fn refused_while_busy(&mut self, call: CallId, ledger: &mut Ledger, now: Instant) -> Answered {
-        // Only a heartbeat tells when it takes calls again.
+    /// Handles the refusal of a call that did not run because the editor takes none for now, in these words. The call is held again.
+    pub(super) fn refused_while_busy(
+        &mut self,
+        call: CallId,
+        says: Arc<str>,
+        ledger: &mut Ledger,
+        now: Instant,
+    ) -> Answered {
+        ledger.hinder(self.epoch, Some(Cause::Blocked));
+        // A heartbeat tells when it takes calls again. Without one, only the next call can find out.
         if self.quiet.beats {
             self.blocked = true;
-            ledger.hinder(self.epoch, Some(Cause::Blocked));
+        } else {
+            self.busy_until = Some(now + BUSY_PAUSE);
+            ledger.obstructed(self.epoch, Some(says));
         }
         let (known, settlements) = ledger.turned_away(call, self.epoch, Cause::Blocked, now);
         self.quiet.watched(now);
         self.calls_wait = ledger.has_held();
         Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
+    }
+
+    /// Returns when a call may be sent again after the editor was busy; `None` if it was not.
+    pub fn calls_again(&self) -> Option<Instant> {
+        self.busy_until
+    }
+
+    /// Ends the pause after the editor was busy. While calls wait, what keeps them is still told.
+    pub(super) fn end_pause(&mut self, ledger: &mut Ledger, now: Instant) {
+        if self.busy_until.is_none_or(|until| now < until) {
+            return;
+        }
+        self.busy_until = None;
+        self.calls_wait = ledger.has_held();
+        if !self.calls_wait {
+            self.is_free(ledger);
+        }
+    }
+
+    /// A call was answered: nothing keeps the editor from its calls any more, as far as nobody but it can tell.
+    pub(super) fn is_free_again(&mut self, ledger: &mut Ledger) {
+        if !self.quiet.beats {
+            self.is_free(ledger);
+        }
+    }
+
+    fn is_free(&self, ledger: &mut Ledger) {
+        ledger.hinder(self.epoch, None);
+        ledger.obstructed(self.epoch, None);
     }
 }

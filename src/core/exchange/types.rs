@@ -22,6 +22,9 @@ pub enum Errand {
     Cancel(JournalKey),
     /// A question for the editor's heartbeat.
     Heartbeat,
+    /// The end of the connection, if this call is still open on it: its client has cancelled it, and the dialect has no other cancel
+    /// ([`Dialect::hangs_up_to_cancel`](crate::protocol::dialect::Dialect::hangs_up_to_cancel)).
+    HangUp(CallId),
 }
 
 /// What the connection does next.
@@ -76,6 +79,8 @@ pub struct After {
     pub tool: Arc<str>,
     /// Whether the editor also writes the answer into a result file.
     pub in_file: bool,
+    /// Whether the editor keeps the result, and is asked for it.
+    pub is_kept: bool,
     /// Whether the end of the work that the call begins stands in a file.
     pub follows: Option<Recovery>,
     /// Whether a domain reload may follow the answer without an announcement.

@@ -4,7 +4,7 @@ use super::phrases::seconds;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::{FRAME_OLD, HEARTBEAT_LATE, STILL_AFTER};
+use crate::limits::{FRAME_OLD, STILL_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat};
 use crate::protocol::text::clean;
 
@@ -26,9 +26,9 @@ impl Still {
         let call = call.filter(|(_, since)| *since >= STILL_AFTER);
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
         match (heartbeat, call) {
-            (Some((_, ago)), _) if ago >= HEARTBEAT_LATE => Some(Self::Silent(ago)),
+            (Some((heartbeat, ago)), _) if heartbeat.is_late(ago) => Some(Self::Silent(ago)),
             (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience && !heartbeat.is_guessed() => {
-                Some(Self::MainThread(heartbeat.frame_age + ago))
+                Some(Self::MainThread(heartbeat.still(ago)))
             }
             (_, Some((tool, since))) => Some(Self::Call(tool, since)),
             (_, None) => None,
@@ -76,7 +76,7 @@ pub fn connection_state(state: &str, still: bool) -> String {
 /// Returns what the editor does, as a phrase, from a heartbeat that was received `ago`.
 pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
     let Heartbeat { compile_errors, queued, .. } = heartbeat;
-    if ago >= HEARTBEAT_LATE {
+    if heartbeat.is_late(ago) {
         return Still::Silent(ago).to_string();
     }
     let doing = keeps_from_calls(heartbeat, ago).unwrap_or_else(|| match heartbeat.state {
@@ -97,9 +97,9 @@ pub fn hindered(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
 /// Returns what keeps the editor from its calls, as a phrase. `None` if it takes them.
 fn keeps_from_calls(heartbeat: Heartbeat, ago: Duration) -> Option<String> {
     let Heartbeat { state, frame_age, importing, queued, running, .. } = heartbeat;
-    let still = frame_age + ago;
+    let still = heartbeat.still(ago);
     Some(match state {
-        _ if ago >= HEARTBEAT_LATE => Still::Silent(ago).to_string(),
+        _ if heartbeat.is_late(ago) => Still::Silent(ago).to_string(),
         EditorState::Compiling => "it compiles scripts".to_owned(),
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),
@@ -144,6 +144,7 @@ mod tests {
             frame_age: Duration::from_millis(12),
             focused: true,
             inferred: false,
+            every: Duration::ZERO,
             importing: false,
             compile_errors: false,
             queued: 0,

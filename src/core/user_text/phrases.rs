@@ -21,7 +21,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::NoPackage => "the project has no Unity package that holdfast supports",
         Cause::ProjectUnknown => "it is not known which Unity project is meant",
         Cause::BridgeDown => "Unity's bridge is not listening",
-        Cause::WrongPeer => "another program uses Unity's port",
+        Cause::WrongPeer => "another program is where Unity should be",
         Cause::WrongProject => "the editor has another project open",
         Cause::Unproven => "nothing proves that the listener is this project's editor",
         Cause::NoDescriptors => "holdfast has no file descriptor left",

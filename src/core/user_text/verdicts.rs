@@ -109,7 +109,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::NoPackage => "the project has no Unity package that holdfast supports".into(),
         Cause::ProjectUnknown => "it is not known which Unity project is meant".into(),
         Cause::BridgeDown => format!("Unity is running, but its bridge did not listen within {waited}"),
-        Cause::WrongPeer => "what listens on Unity's port is not a Unity bridge".into(),
+        Cause::WrongPeer => "what listens where Unity should is not a Unity bridge".into(),
         Cause::WrongProject => "the editor on that port has another project open".into(),
         Cause::Unproven => "something listens on the port, but nothing proves that it is this project's editor".into(),
         Cause::NoDescriptors => {

@@ -193,7 +193,7 @@ impl Call {
     /// Holds the call again after an attempt that did not run. After `UNRUN_MAX` such attempts the call ends.
     fn spare(&mut self, out: &mut Reaction<Self>) -> Outcome<State> {
         self.cut = None;
-        self.unrun += 1;
+        self.unrun = self.unrun.saturating_add(1);
         if self.unrun < UNRUN_MAX {
             return Outcome::Transition(State::Held);
         }
@@ -256,6 +256,11 @@ impl Machine for Call {
             (State::Sent, Event::ReplyArrived { error }) => {
                 out.order(Effect::Answer(Self::verdict(error)));
                 Outcome::Transition(State::Answered)
+            }
+            // It proved that nothing ran, and will run the call when what keeps it is over. How long the call is held bounds it.
+            (State::Sent, Event::TurnedAway(Cause::Blocked)) => {
+                self.unrun = self.unrun.saturating_add(1);
+                Outcome::Transition(State::Held)
             }
             // Most likely this is the same editor after a reload, and the files that were read are from before the reload. The
             // next survey finds that editor.

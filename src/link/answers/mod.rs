@@ -1,5 +1,7 @@
 //! What becomes of a call's result: it is told to the session of the call, recorded, and kept if that session may ask for it later.
 
+mod pictures;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -86,8 +88,23 @@ impl Answers {
         operation(&mut enter(&self.logbook))
     }
 
+    /// Tells the session of a call how it ended. Pictures that the answer only names are read first.
+    pub(super) fn answer(self: &Arc<Self>, answer: Answer) {
+        let dialect = self.contact.dialect();
+        let named = answer.body.as_ref().map(|body| dialect.picture_files(&answer.tool, body)).unwrap_or_default();
+        let Some(project) = answer.project.clone().filter(|_| !named.is_empty()) else { return self.tell(answer) };
+        let answers = Arc::clone(self);
+        self.env.health.spawn("pictures", async move {
+            let body = match answer.body {
+                Some(body) => Some(pictures::added(&answers.env.host, project, named, body).await),
+                None => None,
+            };
+            answers.tell(Answer { body, ..answer });
+        });
+    }
+
     /// Tells the session of a call how it ended. Keeps and records what may be needed after this process.
-    pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
+    fn tell(self: &Arc<Self>, mut answer: Answer) {
         self.env.events.call_answered(&answer);
         let ended = (answer.verdict, answer.body.as_ref());
         self.note_compile((answer.call, &answer.tool), answer.project.as_deref(), ended);

@@ -103,6 +103,7 @@ fn picture() -> LinkPicture {
         frame_age: Duration::from_millis(250),
         focused: true,
         inferred: false,
+        every: Duration::ZERO,
         importing: true,
         compile_errors: true,
         queued: 1,

@@ -133,7 +133,11 @@ impl Host for RealHost {
 
     fn process_owner(&self, pid: u32) -> Option<Owner> {
         let known = processes::process(pid, self.now())?;
-        Some(Owner { pid, name: known.names.first().cloned().unwrap_or_default(), command_line: processes::command_line(pid) })
+        Some(Owner {
+            pid,
+            name: known.names.first().cloned().unwrap_or_default(),
+            command_line: processes::command_line(pid),
+        })
     }
 
     fn changed(&self, path: &Path) -> Option<SystemTime> {

@@ -1,7 +1,8 @@
 //! An editor's answer to a call, before it is fitted to the client.
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// An editor's answer to a call, the same for every dialect.
 #[derive(Debug, Clone)]
@@ -13,19 +14,40 @@ pub struct EditorAnswer {
 }
 
 impl EditorAnswer {
+    /// Returns the words of an answer that is a text; empty for any other.
+    pub fn words(&self) -> &str {
+        match &self.body {
+            AnswerBody::Text(text) => text,
+            _ => "",
+        }
+    }
+
     /// Appends a remark of the gateway to the answer.
     #[must_use]
     pub fn with_note(self, note: &str) -> Self {
-        let block = || serde_json::value::to_raw_value(&serde_json::json!({"type": "text", "text": note})).ok();
+        let block = || to_raw_value(&json!({"type": "text", "text": note}));
+        match (self.body, block()) {
+            (AnswerBody::Text(text), _) => Self { body: AnswerBody::Text(format!("{text}\n\n{note}")), ..self },
+            (body, Ok(block)) => Self { body, ..self }.with_block(block),
+            (body, Err(_)) => Self { body, ..self },
+        }
+    }
+
+    /// Appends an MCP content block to the answer.
+    #[must_use]
+    pub fn with_block(self, block: Box<RawValue>) -> Self {
         let body = match self.body {
-            AnswerBody::Text(text) => AnswerBody::Text(format!("{text}\n\n{note}")),
-            AnswerBody::Json(json) => AnswerBody::JsonAndBlocks(json, block().into_iter().collect()),
-            AnswerBody::Blocks(blocks) => AnswerBody::Blocks(blocks.into_iter().chain(block()).collect()),
+            AnswerBody::Text(text) => {
+                let text = to_raw_value(&json!({"type": "text", "text": text})).ok();
+                AnswerBody::Blocks(text.into_iter().chain([block]).collect())
+            }
+            AnswerBody::Json(json) => AnswerBody::JsonAndBlocks(json, vec![block]),
+            AnswerBody::Blocks(blocks) => AnswerBody::Blocks(blocks.into_iter().chain([block]).collect()),
             AnswerBody::JsonAndBlocks(json, blocks) => {
-                AnswerBody::JsonAndBlocks(json, blocks.into_iter().chain(block()).collect())
+                AnswerBody::JsonAndBlocks(json, blocks.into_iter().chain([block]).collect())
             }
             AnswerBody::Wreck(mut left) => {
-                left.blocks.extend(block());
+                left.blocks.push(block);
                 AnswerBody::Wreck(left)
             }
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Wreck;
+use crate::limits::HEARTBEAT_LATE;
 use crate::protocol::crossing::millis;
 use crate::protocol::ids::CallId;
 
@@ -24,6 +25,8 @@ pub enum Inbound {
     Event(EditorEvent),
     /// Progress of a call.
     Progress(CallProgress),
+    /// The editor works on a request, and says no more than that, or how its main thread is.
+    Alive(Option<Heartbeat>),
     /// A reply with an id that is not ours (unknown, null or malformed), a request, or an unknown notification: counted and
     /// dropped.
     Unmatched {
@@ -180,6 +183,9 @@ pub struct Heartbeat {
     /// of ours, without a word, `running` counts our calls only, and nothing is known of the focus, the queue and compile errors.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
+    /// How often the editor says so while it has a call, if it does so by itself. Zero: it is asked for it.
+    #[serde(default, with = "millis", skip_serializing_if = "Duration::is_zero")]
+    pub every: Duration,
 }
 
 impl Heartbeat {
@@ -194,12 +200,24 @@ impl Heartbeat {
             queued: 0,
             running: 0,
             inferred: true,
+            every: Duration::ZERO,
         }
     }
 
     /// Whether a call without progress is all that tells of the main thread. That is no proof that the thread stands still.
     pub fn is_guessed(&self) -> bool {
         self.inferred && self.running > 0
+    }
+
+    /// Whether the editor should have been heard again, if this came so long `ago`.
+    pub fn is_late(&self, ago: Duration) -> bool {
+        ago >= HEARTBEAT_LATE.max(self.every * 2)
+    }
+
+    /// How long the main thread has had no frame, as far as is known so long after. Where the editor is heard of rarely, what came
+    /// after its word is not known.
+    pub fn still(&self, ago: Duration) -> Duration {
+        if self.every.is_zero() { self.frame_age + ago } else { self.frame_age }
     }
 
     /// Whether the main thread has had no frame for this long although nothing that is known keeps it busy: no call, no
@@ -279,6 +297,8 @@ pub struct Met {
     pub domain: Option<u64>,
     /// Whether the editor takes calls, if it says so.
     pub standing: Option<Standing>,
+    /// The number of the protocol that both sides speak, for a dialect that has such numbers. Each message names it.
+    pub agreed: Option<u32>,
 }
 
 /// Why an editor closes the connection.
@@ -341,6 +361,8 @@ pub enum JournalOutcome {
     EndedUnkept(String),
     /// The call waits or runs. The editor reports its end ([`EditorEvent::Settled`]).
     Running,
+    /// The journal has no result yet, and does not say that the call waits or runs. A journal that was lost says the same.
+    NotYet,
     /// The editor's own server waits for the call no longer, or failed: the call may still wait or run, and nobody will say how it ends.
     GivenUp,
     /// The call has not run and will not run.

@@ -1,12 +1,14 @@
 //! The trait that every dialect implements.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
-    Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order, OwnServer, PackageTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery, Reply, Secret,
-    Sending, Standing, ToolListing, UnreadableCalls, WireId, WorkStatus, Wreck,
+    Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order, OwnServer,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
+    Reply, Secret, Sending, Shape, Standing, ToolListing, Turn, UnreadableCalls, WireId, WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -103,6 +105,18 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn stated_tools(&self) -> Option<ToolListing> {
         None
     }
+    /// The file of the project, if there is one, in which the editor keeps its tool list, for a project whose editor was not met yet.
+    fn list_file(&self) -> Option<&'static str> {
+        None
+    }
+    /// Reads the list in that file. `None`: it is none.
+    fn read_list_file(&self, _bytes: &[u8]) -> Option<ToolListing> {
+        None
+    }
+    /// When a tool is listed.
+    fn turn(&self, tool: &EditorTool) -> Turn {
+        if self.properties().lists_first(tool) { Turn::First } else { Turn::Usual }
+    }
     /// Prepares a call: adds the package's own parameters for surviving a reload, and finds its time limit. `tool` is `None` if
     /// the tool is not in the list.
     fn prepare_call(
@@ -134,13 +148,25 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         &[]
     }
     /// Returns the key of the job that the editor runs a call as, if its reply to the call says no more than that. `journal`: the
-    /// name of what keeps its jobs ([`Met::journal`](super::Met::journal)). Only for [`Shape::Jobs`](super::Shape::Jobs).
+    /// name of what keeps its jobs ([`Met::journal`](super::Met::journal)). Only for [`Shape::Jobs`].
     fn submitted(&self, _reply: &Reply, _journal: &str) -> Option<JournalKey> {
         None
+    }
+    /// Whether a question for outcomes names one attempt only.
+    fn asks_outcomes_alone(&self) -> bool {
+        self.properties().shape == Shape::Jobs
+    }
+    /// Whether the end of its connection is the only cancel of a call. Such a dialect has one place for calls.
+    fn hangs_up_to_cancel(&self) -> bool {
+        false
     }
     /// Whether an editor that runs jobs answers each call with a job at the most, and never with its result. Then a torn reply to a call
     /// is no result.
     fn answers_with_jobs(&self) -> bool {
+        false
+    }
+    /// Whether the reply to a call whose result the editor keeps ([`Recovery::Journal`]) has nothing in it, so that the result is asked for.
+    fn is_empty_reply(&self, _reply: &Reply) -> bool {
         false
     }
     /// Whether the reply to a call says that the editor's own server waits for the call no longer, or failed. The call may still wait
@@ -159,6 +185,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     }
     /// Converts an editor's reply to a call into an answer.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
+    /// Returns the files of the project with the pictures that an answer only names, as paths from the project's root or from that of
+    /// the file system. They are read and added to the answer.
+    fn picture_files(&self, _tool: &str, _answer: &EditorAnswer) -> Vec<String> {
+        Vec::new()
+    }
     /// Reads the reply in the file of a [`Recovery::ResultFile`]. `None` while the file is
     /// incomplete.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
@@ -177,9 +208,17 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn read_standing(&self, _reply: &Reply) -> Option<Standing> {
         None
     }
-    /// Returns the question that only the editor's main thread answers, if the answer to [`Order::Heartbeat`] tells nothing of that
-    /// thread. It is asked on a connection of its own, while no call is open. Its silence shows that the thread stands still.
-    fn main_thread_question(&self) -> Option<Request> {
+    /// How often the editor says by itself that it works on a call, if it does ([`Inbound::Alive`]).
+    fn alive_every(&self) -> Option<Duration> {
+        None
+    }
+    /// Whether there is a [`main_thread_question`](Self::main_thread_question).
+    fn has_main_thread_question(&self) -> bool {
+        false
+    }
+    /// Returns the question that only the editor's main thread answers, if nothing else tells of that thread. It is asked on a
+    /// connection of its own, while no call is open. Its silence shows that the thread stands still.
+    fn main_thread_question(&self, _id: WireId) -> Option<Encoded> {
         None
     }
     /// Reads the reply to that question. `None` if it is not such a reply.

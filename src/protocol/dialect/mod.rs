@@ -34,6 +34,7 @@ pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
 mod unity;
+pub mod unity_cli_loop;
 pub mod unity_mcp;
 pub mod unspoken;
 mod wreck;
@@ -73,6 +74,7 @@ pub const ALL: Dialects = &[
     &toy_jobs::ToyJobs,
     &unity_mcp::UnityMcp,
     &pipeline::Pipeline,
+    &unity_cli_loop::UnityCliLoop,
     &umcp::Umcp,
     &uloop::Uloop,
 ];

@@ -72,6 +72,8 @@ pub struct WireId {
     /// The call that the message belongs to. If the dialect's ids can hold it, it is part of the id on the wire: then the same
     /// text identifies the call everywhere, from the client to Unity's console.
     pub call: Option<CallId>,
+    /// What the greeting agreed on ([`Met::agreed`](super::Met::agreed)); `None` before its end.
+    pub agreed: Option<u32>,
 }
 
 /// What a dialect hands to a connection to be sent.

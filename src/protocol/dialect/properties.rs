@@ -37,6 +37,17 @@ impl Properties {
     }
 }
 
+/// When a tool is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Turn {
+    /// Before others, if a client's list has no room for all.
+    First,
+    /// In the editor's order, as far as there is room.
+    Usual,
+    /// Only when the user chose it or it was found.
+    Apart,
+}
+
 /// The editor's own names of tools, by purpose: the gateway's resources and prompts use them, and tools of other
 /// packages may have the same purpose. Versions of a package name a tool differently, and a package may have several
 /// tools for one role.

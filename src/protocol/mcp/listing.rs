@@ -16,7 +16,7 @@ use super::tools::{Catalogue, Entry, schema_for};
 use crate::limits::{
     DESCRIPTION_MAX_BYTES, TOOLS_LISTED_MAX, TOOLS_SHOWN_MAX, TOOLS_SHOWN_MAX_BYTES, TOOLS_WORDS_MAX_BYTES,
 };
-use crate::protocol::dialect::EditorTool;
+use crate::protocol::dialect::{EditorTool, Turn};
 use crate::protocol::policy::Toolset;
 use crate::protocol::text::{cut_with_ellipsis, first_sentence};
 
@@ -34,7 +34,8 @@ pub struct Terms<'a> {
 impl Catalogue {
     /// Returns what a client lists of this catalogue: all of it, if that is at most [`TOOLS_LISTED_MAX`] tools with the gateway's own.
     /// Otherwise the toolsets that the user chose come first, then what the package's facts name, then the editor's order. Of
-    /// several editors each gets its turn, so that a long list of one does not push out another's. What was found is listed besides.
+    /// several editors each gets its turn, so that a long list of one does not push out another's. What was found is listed besides;
+    /// what the package's facts set apart is listed in no other way, unless the user chose it.
     pub fn listed(self: &Arc<Self>, terms: &Terms<'_>) -> Arc<Self> {
         let entries = self.entries();
         let is_chosen = |entry: &Entry| {
@@ -46,7 +47,7 @@ impl Catalogue {
         let mut turns: HashMap<(u8, &str), usize> = HashMap::new();
         let ranked = entries.iter().enumerate().map(|(at, entry)| {
             let owner = entry.origin.as_ref().and_then(|origin| origin.editors.first()).map_or("", String::as_str);
-            let rank = if is_chosen(entry) { 0 } else { 2 - u8::from(entry.is_first) };
+            let rank = if is_chosen(entry) { 0 } else { 1 + entry.turn as u8 };
             let turn = turns.entry((rank, owner)).or_default();
             *turn += 1;
             (rank, *turn, at)
@@ -56,12 +57,17 @@ impl Catalogue {
         let chosen = ranked.iter().take_while(|(rank, ..)| *rank == 0).count();
         let own = GatewayTool::ALL.len();
         let most = terms.tools_max.unwrap_or(usize::MAX);
+        let apart = ranked.iter().filter(|(rank, ..)| *rank == 1 + Turn::Apart as u8).count();
         // Without a rest, the tool that finds it is not listed.
-        if entries.len() + own - 1 <= TOOLS_LISTED_MAX.max(chosen + own - 1).min(most) {
+        if apart == 0 && entries.len() + own - 1 <= TOOLS_LISTED_MAX.max(chosen + own - 1).min(most) {
             return Arc::clone(self);
         }
-        let at_first: HashSet<usize> =
-            ranked.iter().map(|(.., at)| *at).take((TOOLS_LISTED_MAX - own).max(chosen)).collect();
+        let at_first: HashSet<usize> = ranked
+            .iter()
+            .take(ranked.len() - apart)
+            .map(|(.., at)| *at)
+            .take((TOOLS_LISTED_MAX - own).max(chosen))
+            .collect();
         let found = terms.found.iter().filter_map(|name| entries.iter().position(|entry| entry.name == *name));
         let besides: Vec<usize> = found.filter(|at| !at_first.contains(at)).collect();
         // A client's limit leaves out the last of those that are listed at first, not what its model has just found.

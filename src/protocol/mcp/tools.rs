@@ -11,7 +11,7 @@ use crate::limits::{
     DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
     TOOLS_LISTED_MAX, TOOLS_MAX,
 };
-use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OwnName, under_own_names};
+use crate::protocol::dialect::{Annotations, EditorTool, InputSchema, OwnName, Turn, under_own_names};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::pattern::ToolFacts;
 
@@ -35,8 +35,8 @@ pub struct Entry {
     pub own: Option<Arc<Own>>,
     /// Where the tool comes from, if the list is a union of several editors' tools.
     pub origin: Option<Origin>,
-    /// Whether the tool is listed before others if the list has no room for all.
-    pub is_first: bool,
+    /// When the tool is listed.
+    pub turn: Turn,
 }
 
 impl Entry {
@@ -143,17 +143,17 @@ impl Catalogue {
             tool,
             own,
             origin: None,
-            is_first: false,
+            turn: Turn::Usual,
         });
         catalogue.take(entries);
         catalogue
     }
 
-    /// Returns the catalogue, with the tools marked that are listed before others.
+    /// Returns the catalogue, in which each tool is listed as the package's facts say.
     #[must_use]
-    pub fn with_first(mut self, is_first: impl Fn(&EditorTool) -> bool) -> Self {
+    pub fn with_turns(mut self, turn: impl Fn(&EditorTool) -> Turn) -> Self {
         for entry in &mut self.entries {
-            entry.is_first = is_first(entry.in_editor());
+            entry.turn = turn(entry.in_editor());
         }
         self
     }

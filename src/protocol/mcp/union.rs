@@ -11,7 +11,7 @@ use super::editor_argument::{EDITOR_META, alternatives, with_editor};
 use super::names;
 use super::tools::{Catalogue, Entry, Origin};
 use crate::limits::DESCRIPTION_MAX_BYTES;
-use crate::protocol::dialect::{Annotations, EditorTool};
+use crate::protocol::dialect::{Annotations, EditorTool, Turn};
 use crate::protocol::text::cut_with_ellipsis;
 
 /// One editor of a union.
@@ -29,7 +29,7 @@ struct Variant<'a> {
     /// The positions of the editors that have the tool.
     owners: Vec<usize>,
     annotations: Annotations,
-    is_first: bool,
+    turn: Turn,
 }
 
 /// Makes the union of these editors' tools. The tools are in the order of the members, and of each member's list.
@@ -49,12 +49,12 @@ pub fn union(members: &[Member]) -> Catalogue {
                 Some(known) => {
                     known.owners.push(owner);
                     known.annotations = cautious(&known.annotations, &entry.tool.annotations);
-                    known.is_first |= entry.is_first;
+                    known.turn = known.turn.min(entry.turn);
                 }
                 None => {
                     let annotations = entry.tool.annotations.clone();
-                    let (tool, is_first) = (&entry.tool, entry.is_first);
-                    variants.push(Variant { tool, owners: vec![owner], annotations, is_first });
+                    let (tool, turn) = (&entry.tool, entry.turn);
+                    variants.push(Variant { tool, owners: vec![owner], annotations, turn });
                 }
             }
         }
@@ -75,7 +75,7 @@ pub fn union(members: &[Member]) -> Catalogue {
                 // The editor's own list knows these names, and a call is looked up there.
                 own: None,
                 origin: Some(origin),
-                is_first: only.is_first,
+                turn: only.turn,
             });
             continue;
         }
@@ -87,8 +87,8 @@ pub fn union(members: &[Member]) -> Catalogue {
             let editor = name_of(owner);
             let tool = with_note(variant.tool, &format!(" Runs in the Unity Editor `{editor}`."));
             let origin = Origin { name: name.to_owned(), editors: vec![editor], is_bound: true };
-            let (name, is_first) = (listed.clone(), variant.is_first);
-            entries.push(Entry { name, tool: Arc::new(tool), own: None, origin: Some(origin), is_first });
+            let (name, turn) = (listed.clone(), variant.turn);
+            entries.push(Entry { name, tool: Arc::new(tool), own: None, origin: Some(origin), turn });
         }
     }
     Catalogue::of_union(entries, members.iter().map(|member| member.name.clone()).collect())

@@ -192,8 +192,10 @@ pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     }
     let spared = run.spared();
     for (call, on) in sendings.iter().filter(|(call, _)| call.len() == 36) {
-        let again = on.iter().collect::<std::collections::BTreeSet<_>>().len() < on.len();
-        let few = on.len() <= usize::from(run.sendings_max());
+        // The editor may have turned it away, and is asked again on the same connection.
+        let free = usize::try_from(spared.get(call).copied().unwrap_or_default()).unwrap_or(usize::MAX);
+        let again = on.iter().collect::<std::collections::BTreeSet<_>>().len() + free < on.len();
+        let few = on.len().saturating_sub(free) <= usize::from(run.sendings_max());
         verdict.look(!again && few, || format!("call {call} left on the connections {on:?}"));
     }
     let starts: Vec<Duration> =

@@ -179,7 +179,7 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I8: there are never two live connections. Over HTTP each request has its own connection. The greeting before a call has a
+/// I8: there are never two live connections, but for one that asks the main thread a question, while no call is open. Over HTTP each request has its own connection. The greeting before a call has a
 /// connection in addition to the call's. One more carries nothing; it shows when the editor leaves. There, at most one connection
 /// has an unanswered request. Where the main thread is asked a question, one request may be beside it or beside a call; no call is
 /// beside that question.
@@ -212,14 +212,30 @@ pub(super) fn one_connection(run: &Run<'_>) -> Verdict {
         }
         return verdict;
     }
+    let question = (run.facts().main_thread_question)(run.package.newest());
+    let most = 1 + usize::from(question.is_some());
+    let mut asking: BTreeMap<(u64, &str), bool> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
             Event::Dialed(connection) => {
                 live.insert(*connection);
-                verdict.look(live.len() <= 1, || format!("at {at:?} the connections {live:?} live"));
+                verdict.look(live.len() <= most, || format!("at {at:?} the connections {live:?} live"));
+            }
+            Event::FrameOut(connection, method, id) => {
+                let is_question = question == Some(method.as_str());
+                if is_question || is_of_a_call(id) {
+                    asking.insert((*connection, id.as_str()), is_question);
+                    let questions = asking.values().filter(|is_question| **is_question).count();
+                    let good = questions == 0 || asking.len() == 1;
+                    verdict.look(good, || format!("at {at:?} a call and the main thread are asked: {asking:?}"));
+                }
+            }
+            Event::FrameIn(connection, id) => {
+                asking.remove(&(*connection, id.as_str()));
             }
             Event::HungUp(connection) => {
                 live.remove(connection);
+                asking.retain(|(on, _), _| on != connection);
             }
             _ => {}
         }

@@ -82,7 +82,12 @@ impl Sides {
     }
 
     pub(super) fn encode(&self, call: Option<CallId>, order: &Order<'_>) -> Result<Vec<u8>, EncodeError> {
-        wire_bytes(self.dialect, self.recorded().hello.editor_port, WireId { number: NUMBER, call }, order)
+        wire_bytes(
+            self.dialect,
+            self.recorded().hello.editor_port,
+            WireId { number: NUMBER, call, agreed: None },
+            order,
+        )
     }
 }
 

@@ -190,7 +190,7 @@ async fn a_crash_leaves_its_files_and_a_quit_removes_them() {
     assert_eq!((&instance["process_id"], &instance["version"]), (&Value::from(4242), &Value::from("2022.3.62f1")));
     let manifest = std::fs::read_to_string(folder.path().join("Packages/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
-    assert_eq!(manifest["dependencies"]["io.github.hatayama.uloopmcp"], "2.1.1");
+    assert_eq!(manifest["dependencies"]["io.github.hatayama.uloopmcp"], "2.2.0");
     assert!(there("Assets") && there("ProjectSettings/ProjectVersion.txt"));
     unity.crash().await.unwrap();
     while let Ok(Some(text)) = client.next().await {
@@ -257,7 +257,7 @@ async fn compile_that_waits_leaves_its_result_in_a_file() {
     let bytes = std::fs::read(folder.path().join("Temp/uLoopMCP/compile-results/compile_1_123456.json")).unwrap();
     let result: Value =
         serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").expect("a byte order mark")).unwrap();
-    assert_eq!((&result["Success"], &result["Ver"]), (&Value::from(true), &Value::from("2.1.1")));
+    assert_eq!((&result["Success"], &result["Ver"]), (&Value::from(true), &Value::from("2.2.0")));
     assert!(result["ProjectRoot"].is_string());
 }
 

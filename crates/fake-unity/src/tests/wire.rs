@@ -21,7 +21,7 @@ async fn one_connection_is_served_in_order_and_others_go_on() {
 
 #[tokio::test]
 async fn both_catalogues_are_listed_without_development_tools() {
-    for (text, built_in, development, timeouts) in [("0.30.1", 10, 4, true), ("2.1.1", 15, 5, false)] {
+    for (text, built_in, development, timeouts) in [("0.30.1", 10, 4, true), ("2.2.0", 15, 5, false)] {
         let unity = start(FakeUnityConfig { test_tools: false, ..version(text) }).await;
         let mut client = Client::to(&unity).await;
         let list = client.result("get-tool-details", r#"{"IncludeDevelopmentOnly":false}"#).await;

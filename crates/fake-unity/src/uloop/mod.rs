@@ -1,4 +1,4 @@
-//! Simulates uLoopMCP v0.27 to v2.1.1 and its branch with the push channel. [`umcp`](super::umcp) is the same package under its
+//! Simulates uLoopMCP v0.27 to v2.2.0 and its branch with the push channel. [`umcp`](super::umcp) is the same package under its
 //! earlier name.
 
 pub(crate) mod catalogue;
@@ -38,10 +38,10 @@ pub(crate) const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 
 pub(crate) static PACKAGE: Package = Package {
     name: "uloop",
-    title: "uLoopMCP v0.27 to v2.1.1",
+    title: "uLoopMCP v0.27 to v2.2.0",
     compile_act: COMPILE_ACT,
     facts: Facts {
-        manifest: ("io.github.hatayama.uloopmcp", "2.1.1"),
+        manifest: ("io.github.hatayama.uloopmcp", "2.2.0"),
         port: Port::Settings(SETTINGS, "customPort"),
         default_ports: &[8700],
         versions: &[

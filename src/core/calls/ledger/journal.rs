@@ -56,6 +56,12 @@ impl Ledger {
         })
     }
 
+    /// Whether a client waits for the outcome of a call that is asked for.
+    pub fn awaits_an_outcome(&self) -> bool {
+        let is_asked_for = |attempt: &Attempt| matches!(attempt.recovery, Recovery::Journal(_));
+        self.entries.iter().any(|entry| entry.is_awaited() && entry.sought().is_some_and(is_asked_for))
+    }
+
     /// Returns an earlier call whose end this file is to tell, and its tool. The file would not tell the two apart.
     pub fn followed_in(&self, file: &str) -> Option<(CallId, Arc<str>)> {
         let tells = |recovery: &Recovery| matches!(recovery, Recovery::StatusFile { path, .. } if *path == file);

@@ -98,9 +98,11 @@ impl Ledger {
                     continue;
                 }
                 Effect::Withdraw => {
-                    if let Some(Recovery::Journal(key)) = entry.phase().attempt().map(|attempt| &attempt.recovery) {
-                        out.push(Settlement::Withdraw { key: key.clone() });
-                    }
+                    let key = match entry.phase().attempt().map(|attempt| &attempt.recovery) {
+                        Some(Recovery::Journal(key)) => Some(key.clone()),
+                        _ => None,
+                    };
+                    out.push(Settlement::Withdraw { call: entry.call.id, key });
                     continue;
                 }
                 // The bridge starts the probes: it calls `recovering` when a connection has ended and when the bridge starts.

@@ -24,6 +24,8 @@ fn the_main_thread_is_asked_while_there_is_no_call_and_no_call_is_sent_behind_th
     desk.exchange.order(Errand::Heartbeat);
     assert_eq!(beside(&mut desk), Beside::Nothing, "the call is being sent");
     desk.now += BESIDE_AFTER;
+    assert_eq!(beside(&mut desk), Beside::Nothing, "an editor that has no heartbeat answers nothing beside a call");
+    desk.exchange.quiet.beats = true;
     assert_eq!((beside(&mut desk), errands(&mut desk.exchange).len()), (Beside::Heartbeat, 0));
     desk.exchange.asks_heartbeat(6);
     assert_eq!(beside(&mut desk), Beside::Nothing);

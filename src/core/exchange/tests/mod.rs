@@ -1,3 +1,4 @@
+mod doubt;
 mod main_thread;
 
 use std::time::Duration;
@@ -8,7 +9,7 @@ use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Loss};
-use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
+use crate::limits::{BUSY_PAUSE, HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{AnswerBody, Standing};
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
@@ -450,7 +451,7 @@ fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_
     assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
     assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
     let ReplyTo::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
-    next.outcomes_told(&question, true);
+    assert!(next.outcomes_told(&question, true).is_empty());
     assert_eq!(errands(&mut next), [Errand::Outcomes]);
     // A question without an answer is given up after `OUTCOMES_ASKED_EVERY`. A later answer to it is ignored.
     let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
@@ -478,7 +479,7 @@ fn after_an_answer_about_several_that_was_not_read_each_call_is_asked_for_alone_
         let ReplyTo::Outcomes(question) = next.reply(number, None) else { break };
         let sought: Vec<CallId> = question.sought.iter().map(|(call, _)| *call).collect();
         // An answer about one call that is not read changes nothing for the others.
-        next.outcomes_told(&question, false);
+        assert!(next.outcomes_told(&question, false).is_empty());
         assert_eq!(errands(&mut next), [Errand::Outcomes]);
         asked.push(sought);
     }
@@ -549,18 +550,24 @@ fn a_call_that_a_busy_editor_refused_waits_until_the_editor_says_that_it_takes_c
 
 /// Nothing would end the wait of an editor that has no heartbeat. The number of sendings is what ends this.
 #[test]
-fn a_busy_editor_without_a_heartbeat_is_asked_again_a_few_times() {
+fn a_busy_editor_without_a_heartbeat_is_asked_again_after_a_pause_as_long_as_the_call_is_held() {
     let mut desk = Desk::new(1);
-    let mut told = Vec::new();
-    let mut number = 5;
-    while let Next::Call(held) = desk.next() {
+    desk.ledger.set_availability(Availability::Open, desk.now);
+    for number in 5..25 {
+        let Next::Call(held) = desk.next() else { panic!("{number}: the call is sent again") };
         let terms = (journaled(0), After::default());
         assert!(desk.exchange.claim(number, held.id, terms, &mut desk.ledger, desk.now).is_ok());
-        told.extend(verdicts(&desk.answered(number, Some(Refusal::Busy)).settled.settlements));
-        number += 1;
-        assert!(number < 100, "it has no end");
+        let settled = desk.answered(number, Some(Refusal::Busy)).settled;
+        assert!(verdicts(&settled.settlements).is_empty(), "{number}");
+        let waits: Vec<_> = desk.ledger.open_records().map(|record| record.waits_for).collect();
+        assert_eq!((waits, desk.exchange.calls_again()), (vec![Some(Cause::Blocked)], Some(desk.now + BUSY_PAUSE)));
+        desk.now += BUSY_PAUSE - Duration::from_millis(1);
+        assert!(desk.waits(), "{number}: too early");
+        desk.now += Duration::from_millis(1);
     }
-    assert_eq!(told, [Verdict::NotExecuted(Cause::Blocked)]);
+    desk.send(25, After::default());
+    assert_eq!(verdicts(&desk.answered(25, None).settled.settlements), [Verdict::Ok]);
+    assert_eq!(desk.exchange.calls_again(), None);
 }
 
 #[test]

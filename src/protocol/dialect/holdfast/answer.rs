@@ -177,6 +177,7 @@ pub(super) fn read_heartbeat(reply: &Reply) -> Option<Heartbeat> {
         frame_age: Duration::from_millis(status.frame_age_ms),
         focused: status.focused,
         inferred: false,
+        every: Duration::ZERO,
         importing: status.importing,
         compile_errors: status.compile_errors,
         queued: status.queued,

@@ -45,7 +45,7 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreetin
                 }
                 let journal = Some(credentials.nonce.clone());
                 let domain = Editor::read(hello).ok().and_then(|editor| editor.generation);
-                Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision, domain, standing: None }))
+                Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision, domain, ..Met::default() }))
             }
             Reply::Error(error) => Err(refused(error)),
             Reply::Wreck(_) => Err(unreadable()),

@@ -34,7 +34,7 @@ impl Vector {
     fn id(&self) -> WireId {
         // The call's id is part of the JSON-RPC id. Outcomes and cancels name calls only in their parameters.
         let call = self.text("body").split(r#""id":""#).nth(1).and_then(|rest| CallId::parse(rest.split('.').next()?));
-        WireId { number: self.means("number").as_u64().unwrap(), call }
+        WireId { number: self.means("number").as_u64().unwrap(), call, agreed: None }
     }
 }
 
@@ -173,7 +173,7 @@ fn both_sides_prove_themselves_before_a_call() {
             journal: Some(NONCE.to_owned()),
             tools_revision: Some("<revision>".to_owned()),
             domain: Some(3),
-            standing: None,
+            ..Met::default()
         };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
         // An editor with another token, process, project or challenge is a different editor.

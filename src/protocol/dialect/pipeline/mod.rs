@@ -190,8 +190,12 @@ impl Dialect for Pipeline {
         wire::read_standing(reply)
     }
 
-    fn main_thread_question(&self) -> Option<Request> {
-        Some(wire::main_thread_question())
+    fn has_main_thread_question(&self) -> bool {
+        true
+    }
+
+    fn main_thread_question(&self, _id: WireId) -> Option<Encoded> {
+        Some(Encoded::Request(wire::main_thread_question()))
     }
 
     fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {

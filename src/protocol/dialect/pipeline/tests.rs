@@ -19,7 +19,7 @@ fn vectors() -> Vec<Vector> {
 }
 
 fn id() -> WireId {
-    WireId { number: 7, call: None }
+    WireId { number: 7, call: None, agreed: None }
 }
 
 fn key(id: &str) -> JournalKey {
@@ -414,7 +414,7 @@ fn a_reply_that_names_no_job_is_no_result() {
 
 #[test]
 fn the_main_thread_says_what_the_editor_does_and_a_refresh_is_no_reload() {
-    let question = Pipeline.main_thread_question().expect("a question");
+    let Some(Encoded::Request(question)) = Pipeline.main_thread_question(id()) else { panic!("a question") };
     assert_eq!((question.method, &*question.path), ("GET", "/api/editor_status"));
     let told = |text: &str| Pipeline.read_main_thread(&reply(&question.path, 200, text));
     let state = |text: &str| told(text).map(|told| (told.state, told.importing));

@@ -1,4 +1,4 @@
-//! uLoopMCP, v0.27 to v2.1.1, and the push branch of its v0.30.1: JSON-RPC in Content-Length frames over TCP.
+//! uLoopMCP, v0.27 to v2.2.0, and the push branch of its v0.30.1: JSON-RPC in Content-Length frames over TCP.
 //!
 //! The editor is the server, on IPv4 loopback. It handles the requests of one connection strictly in order, on Unity's main
 //! thread. There is no handshake except `set-client-name`, no cancel and no batch. The push branch connects to our listener and
@@ -9,7 +9,7 @@ pub(super) mod call;
 pub(super) mod errors;
 pub(super) mod project;
 mod push;
-mod schema;
+pub(super) mod schema;
 pub(super) mod tools;
 pub(super) mod wire;
 
@@ -54,7 +54,7 @@ static PROPERTIES: Properties = Properties {
     listed_first: &[],
 };
 
-/// The dialect of uLoopMCP v0.27 to v2.1.1 and of its push branch.
+/// The dialect of uLoopMCP v0.27 to v2.2.0 and of its push branch.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Uloop;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, is_there, json, record, seen, whole};
-use super::super::{Activity, Expected, ProjectFacts, ProjectFile, ProjectFiles};
+use super::super::{Activity, Expected, ProjectFacts, ProjectFile, ProjectFiles, unity_cli_loop};
 
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 const EMBEDDED: &str = "Packages/io.github.hatayama.uloopmcp/package.json";
@@ -34,6 +34,7 @@ pub(in crate::protocol::dialect) const FILES: &[ProjectFile] = &[
     seen(RELOADING),
     seen(STARTING),
     seen(UNITY_LOCK),
+    unity_cli_loop::SIGN,
 ];
 
 /// The framing that a version of the package uses.
@@ -51,13 +52,12 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
     let version = facts.package_version.clone();
-    if facts.installed && version.as_deref().map_or(Era::Frames, era_of) != era {
+    if facts.installed && unity_cli_loop::is_third(version.as_deref(), files) {
+        facts.installed = false;
+        facts.problems.push(OF_VERSION_THREE.to_owned());
+    } else if facts.installed && version.as_deref().map_or(Era::Frames, era_of) != era {
         facts.installed = false;
         facts.problems.extend(version.as_deref().map(|version| other_era(version, era)));
-    } else if let Some(problem) = version.as_deref().and_then(without_bridge) {
-        // The package exists in the project, but this version has no bridge.
-        facts.installed = false;
-        facts.problems.push(problem);
     }
     if let Some(settings) = json(files, SETTINGS, SETTINGS_FIX, &mut facts.problems) {
         read_settings(&settings, &mut facts);
@@ -132,12 +132,5 @@ fn other_era(version: &str, spoken: Era) -> String {
     )
 }
 
-/// The problem of a version that has no bridge: since 3.0 the package has another protocol.
-fn without_bridge(version: &str) -> Option<String> {
-    (numbers(version).0 >= 3).then(|| {
-        format!(
-            "The project has Unity CLI Loop (formerly uLoopMCP) {version}, which since 3.0 has no MCP server and no TCP bridge, only \
-             its own command line: install its version 2.1.1, or holdfast's own package (`holdfast unity install`)."
-        )
-    })
-}
+/// The problem of version 3, which has another dialect. Shown only if the user forces this one.
+const OF_VERSION_THREE: &str = "The project has Unity CLI Loop 3, the successor of uLoopMCP, which speaks another protocol: use the dialect unity-cli-loop, or leave --dialect away.";

@@ -26,7 +26,7 @@ const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
 ///
 /// # Errors
 /// What is wrong with the schema.
-pub(super) fn convert(parameters: Option<&RawValue>) -> Result<InputSchema, String> {
+pub(in crate::protocol::dialect) fn convert(parameters: Option<&RawValue>) -> Result<InputSchema, String> {
     let parameters = match parameters {
         Some(parameters) if parameters.get() != "null" => {
             Members::of(parameters).ok_or("its parameterSchema is not an object")?

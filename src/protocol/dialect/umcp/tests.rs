@@ -61,7 +61,7 @@ fn orders_are_encoded_byte_for_byte() {
         let means = &vector["means"];
         let step = usize::try_from(means["step"].as_u64().unwrap_or_default()).unwrap();
         let call = means["call"].as_str().map(|call| CallId::parse(call).unwrap());
-        let id = WireId { number: means["number"].as_u64().unwrap(), call };
+        let id = WireId { number: means["number"].as_u64().unwrap(), call, agreed: None };
         let frame = match means["kind"].as_str().unwrap() {
             "greeting" => Umcp.encode(id, &Order::Greeting { hello: &hello(), said: &unknown(step) }),
             "list_tools" => {
@@ -147,7 +147,7 @@ fn names(listing: &ToolListing) -> Vec<&str> {
 
 fn call_line(tool: &str, arguments: &str) -> Result<String, EncodeError> {
     let call = PreparedCall::as_given(&raw(arguments));
-    let id = WireId { number: 1, call: None };
+    let id = WireId { number: 1, call: None, agreed: None };
     let line = Umcp.encode(id, &Order::Call { tool, call: &call, expected: None, progress: false })?;
     Ok(String::from_utf8(line.into_bytes().to_vec()).unwrap())
 }
@@ -176,7 +176,7 @@ fn a_line_is_never_longer_than_what_the_reader_takes_at_once() {
 
 #[test]
 fn what_the_protocol_lacks_is_not_spoken() {
-    let id = WireId { number: 1, call: None };
+    let id = WireId { number: 1, call: None, agreed: None };
     assert_eq!(Umcp.encode(id, &Order::Heartbeat), Err(EncodeError::NotSpoken));
     assert_eq!(Umcp.encode(id, &Order::Outcomes(&[])), Err(EncodeError::NotSpoken));
     assert!(Umcp.decode_push(b"{\"type\":\"DOMAIN_RELOAD\"}", &Secret::default()).is_err());
@@ -242,7 +242,7 @@ fn a_project_speaks_the_dialect_of_its_packages_version() {
         (new, "2.1.1", Some("uloop")),
         (new, "https://x/y.git#main", Some("uloop")),
         (old, "file:../umcp", Some("uloop")),
-        (new, "3.0.0-beta.1", None),
+        (new, "3.0.0-beta.1", Some("unity-cli-loop")),
         ("com.unity.ugui", "1.0.0", None),
     ];
     for (package, wish, meant) in cases {

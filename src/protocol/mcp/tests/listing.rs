@@ -88,7 +88,7 @@ fn what_the_packages_facts_name_comes_before_the_editors_order() {
         let first: Vec<EditorTool> = facts.chain(groups).collect();
         let others = (0..60).map(|nth| tool(&format!("t{nth}"), Some("Another")));
         let all = Catalogue::new(others.chain(first.iter().cloned()), false);
-        let all = Arc::new(all.with_first(|tool| properties.lists_first(tool)));
+        let all = Arc::new(all.with_turns(|tool| dialect.turn(tool)));
         let listed = all.listed(&terms(None, &[], &[]));
         for tool in &first {
             assert!(listed.find(&tool.name).is_some(), "{}: {}", dialect.name(), tool.name);

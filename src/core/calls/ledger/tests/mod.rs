@@ -74,9 +74,10 @@ fn secs(seconds: u64) -> Duration {
 
 /// A short label of each settlement.
 fn told(settlements: &[Settlement]) -> Vec<String> {
-    let words = settlements.iter().map(|settlement| match settlement {
+    let is_told = |settlement: &&Settlement| !matches!(settlement, Settlement::Withdraw { key: None, .. });
+    let words = settlements.iter().filter(is_told).map(|settlement| match settlement {
         Settlement::HeldAgain => "held again".to_owned(),
-        Settlement::Withdraw { key } => format!("withdraw:{}", key.id),
+        Settlement::Withdraw { key, .. } => format!("withdraw:{}", key.as_ref().map_or("", |key| &key.id)),
         Settlement::Answer(answer) => match answer.verdict.cause() {
             Some(cause) => format!("{}:{cause}", answer.verdict.label()),
             None => answer.verdict.label().to_owned(),

@@ -43,7 +43,7 @@ fn prepared(name: &str, tool: Option<&EditorTool>, arguments: &str) -> PreparedC
 }
 
 fn encoded(order: &Order<'_>) -> Result<bytes::Bytes, EncodeError> {
-    Turbokettle.encode(WireId { number: 1, call: None }, order).map(Encoded::into_bytes)
+    Turbokettle.encode(WireId { number: 1, call: None, agreed: None }, order).map(Encoded::into_bytes)
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn orders_are_encoded_byte_for_byte() {
     for vector in all().iter().filter(|vector| vector.text("direction") == "to_editor") {
         let hello = Hello::default();
         let call = vector.means("call").as_str().map(|call| CallId::parse(call).unwrap());
-        let id = |number: &Value| WireId { number: number.as_u64().unwrap(), call };
+        let id = |number: &Value| WireId { number: number.as_u64().unwrap(), call, agreed: None };
         let frame = match vector.said("kind") {
             "greeting" => Turbokettle.encode(id(vector.means("number")), &Order::Greeting { hello: &hello, said: &[] }),
             "list_tools" => {

@@ -31,7 +31,7 @@ fn its_server_is_known_by_its_first_bytes() {
 
 #[test]
 fn the_size_limit_counts_the_whole_frame() {
-    let id = WireId { number: 1, call: None };
+    let id = WireId { number: 1, call: None, agreed: None };
     let sized = |length: usize| {
         let arguments = raw(format!(r#"{{"X":"{}"}}"#, "x".repeat(length)));
         let call = PreparedCall::as_given(&arguments);
@@ -436,7 +436,7 @@ proptest! {
         let told = Expected::Told { project_root: root.clone(), server_session_id: "s".to_owned() };
         let members = |expected: Option<&Expected>| {
             let order = Order::Call { tool: &tool, call: &call, expected, progress: false };
-            let frame = Uloop.encode(WireId { number: 9, call: None }, &order).unwrap().into_bytes();
+            let frame = Uloop.encode(WireId { number: 9, call: None, agreed: None }, &order).unwrap().into_bytes();
             let (_, body) = std::str::from_utf8(&frame).unwrap().split_once("\r\n\r\n").unwrap();
             serde_json::from_str::<serde_json::Map<String, Value>>(body).unwrap()
         };

@@ -37,7 +37,7 @@ fn orders_are_encoded_byte_for_byte() {
     let mut seen = 0;
     for vector in all().iter().filter(|vector| vector.text("direction") == "to_editor") {
         let call = vector.means("call").as_str().map(|call| CallId::parse(call).unwrap());
-        let id = WireId { number: vector.means("number").as_u64().unwrap(), call };
+        let id = WireId { number: vector.means("number").as_u64().unwrap(), call, agreed: None };
         let frame = match vector.said("kind") {
             "greeting" => {
                 let hello = Hello {

@@ -26,7 +26,7 @@ fn ping(status: u16, body: &str) -> Reply {
 fn read(call: Option<CallId>, path: &str, status: u16, body: &str) -> Reply {
     let request = Request { method: "GET", path: path.to_owned().into(), headers: &[], body: "".into() };
     let response = Response { status, server: None, body: body.to_owned().into() };
-    UnityMcp.read_response(WireId { number: 7, call }, &request, response)
+    UnityMcp.read_response(WireId { number: 7, call, agreed: None }, &request, response)
 }
 
 fn answer(path: &str, body: &str) -> (bool, Value) {
@@ -45,7 +45,7 @@ fn prepared(tool: &str, arguments: &str) -> PreparedCall {
 fn encoded(tool: &str, arguments: &str) -> Result<Request, EncodeError> {
     let call = prepared(tool, arguments);
     let order = Order::Call { tool, call: &call, expected: None, progress: false };
-    match UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL) }, &order)? {
+    match UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL), agreed: None }, &order)? {
         Encoded::Request(request) => Ok(request),
         frame @ Encoded::Frame(_) => panic!("{frame:?}"),
     }

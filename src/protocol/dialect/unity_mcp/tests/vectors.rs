@@ -21,7 +21,11 @@ fn text(value: &Value) -> &str {
 
 fn ask_of(vector: &Value) -> Request {
     let means = &vector["means"];
-    let id = WireId { number: means["number"].as_u64().unwrap(), call: means["call"].as_str().and_then(CallId::parse) };
+    let id = WireId {
+        number: means["number"].as_u64().unwrap(),
+        call: means["call"].as_str().and_then(CallId::parse),
+        agreed: None,
+    };
     let encoded = match text(&means["kind"]) {
         "greeting" => UnityMcp.encode(id, &Order::Greeting { hello: &Hello::default(), said: &[] }),
         "list_tools" => UnityMcp.encode(id, &Order::ListTools { step: 0, development: true }),
