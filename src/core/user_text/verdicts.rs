@@ -132,6 +132,10 @@ fn happened(answer: &Answer, cause: Cause) -> String {
             ),
             None => "Unity's bridge was busy with another call".into(),
         },
+        // The editor's own words follow.
+        Cause::Blocked if answer.known.as_ref().is_some_and(|known| known.obstacle.is_some()) => {
+            format!("Unity took no calls for {waited}")
+        }
         Cause::Blocked => {
             format!(
                 "Unity took no calls for {waited}: a dialog is open in it, it has not settled since its start, or too many calls wait in it"
