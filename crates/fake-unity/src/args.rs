@@ -22,6 +22,9 @@ pub struct FakeUnityArgs {
     /// Version of the package to play, where its versions differ [default: the newest]
     #[arg(long, value_name = "VERSION")]
     pub package_version: Option<PackageVersion>,
+    /// Connect to the gateway on this port, where the package can do that instead of listening
+    #[arg(long, value_name = "PORT", hide_short_help = true)]
+    pub dials: Option<u16>,
     /// Connect to the push listener that a client names
     #[arg(long, hide_short_help = true)]
     pub push: bool,
@@ -40,6 +43,9 @@ pub struct FakeUnityArgs {
     /// change are named, and if it cannot work without, it refuses. What it makes there goes when it quits.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
+    /// Home directory of the editor's user, where the package keeps files there [default: no such files]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub home: Option<PathBuf>,
     /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process
     /// [default: a new one at every start]
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
@@ -106,11 +112,13 @@ impl FakeUnityArgs {
             port: self.port,
             package: self.package,
             package_version: self.package_version.unwrap_or(PackageVersion::LATEST),
+            dials: self.dials,
             push: self.push,
             shutdown_note: self.shutdown_note,
             timing_fields: self.timing_fields,
             tick: Duration::from_millis(self.tick_ms),
             project: self.project,
+            home: self.home,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             pid: self.pid,
             listen_delay: Duration::from_millis(self.listen_delay_ms),

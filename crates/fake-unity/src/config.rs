@@ -31,6 +31,8 @@ pub struct FakeUnityConfig {
     /// Version of the package, where several are played. One that is too new is replaced by the newest one
     /// ([`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
+    /// The gateway's port, for a package that can connect to it and can listen too; `None`: it listens.
+    pub dials: Option<u16>,
     /// Whether the editor connects to the push listener that a client names.
     pub push: bool,
     /// Whether `notifications/server/shutdown` is sent; `None`: as the package version does.
@@ -43,7 +45,12 @@ pub struct FakeUnityConfig {
     pub unfocused_tick: Duration,
     /// Project directory, whose files are updated as an editor would; `None`: no files.
     pub project: Option<PathBuf>,
-    /// The simulated machine to which the project's files are written; `None`: the files are real.
+    /// Home directory of the user, for a package that keeps files there; `None`: it has no such files.
+    pub home: Option<PathBuf>,
+    /// How long a command may take before the package answers that it took too long, where it has such a limit; `None`: as the package
+    /// version does.
+    pub command_limit: Option<Duration>,
+    /// The simulated machine to which the project's and the user's files are written; `None`: the files are real.
     pub machine: Option<Machine>,
     /// Seed of everything random, such as session ids and the nonce of a journal. Each process of an editor needs its own seed.
     pub seed: u64,
@@ -89,12 +96,15 @@ impl Default for FakeUnityConfig {
             port: 0,
             package: Default::default(),
             package_version: PackageVersion::LATEST,
+            dials: None,
             push: false,
             shutdown_note: None,
             timing_fields: None,
             tick: Duration::from_millis(1),
             unfocused_tick: Duration::from_millis(250),
             project: None,
+            home: None,
+            command_limit: None,
             machine: None,
             seed: 0,
             pid: None,

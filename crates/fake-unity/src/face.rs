@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::model::{Editor, Note};
 use super::project::{OwnFile, Project};
 use super::spec::Tool;
-use crate::limits::BIND_WAIT;
+use crate::limits::{BIND_WAIT, DIAL_RETRY};
 
 /// Maximum number of bytes of one read from a socket.
 const READ_BYTES: usize = 64 * 1024;
@@ -36,6 +36,25 @@ pub(crate) enum Moment {
     StateChanged,
 }
 
+/// A step in the life of a bridge, for a package that keeps files outside of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The bridge is about to listen.
+    Starts,
+    /// Its port is taken, so it waits, or looks for another one.
+    FindsPortTaken,
+    /// It listens.
+    Listens,
+    /// It could not listen.
+    Fails,
+    /// It could not listen after a reload, and tries no more.
+    GivesUp,
+    /// It was closed by a reload.
+    Reloads,
+    /// It was closed by the user, or by the end of the process.
+    Stops,
+}
+
 /// What a bridge does after a reload if another program has its port. It then says so ([`Event::PortTaken`]), and
 /// [`Event::BindFailed`](super::events::Event::BindFailed) if it gives up.
 ///
@@ -46,13 +65,15 @@ pub(crate) struct IfTaken {
     pub(crate) waits: Duration,
     /// How many of the ports behind it are tried then.
     pub(crate) behind: u16,
+    /// The first and the last of the ports that are tried then, whatever its own is.
+    pub(crate) among: Option<(u16, u16)>,
     /// Whether any port does if these are taken too. If not, the bridge stays down until its next start.
     pub(crate) then_any: bool,
 }
 
 impl IfTaken {
     /// Tries this port only, for a short time.
-    pub(crate) const WAITS: Self = Self { waits: BIND_WAIT, behind: 0, then_any: false };
+    pub(crate) const WAITS: Self = Self { waits: BIND_WAIT, behind: 0, among: None, then_any: false };
 }
 
 /// One package's wire protocol, from the editor's side.
@@ -83,6 +104,24 @@ pub(crate) trait Face: Send + Sync + 'static {
     /// Whether the bridge connects to the gateway, which listens on the port.
     fn dials(&self) -> bool {
         false
+    }
+    /// Makes the next connection of such a bridge. It is dropped and called again when the process was frozen.
+    fn connect<'a>(&'a self, editor: &'a Arc<Editor>, port: u16) -> BoxFuture<'a, BoxStream> {
+        Box::pin(async move {
+            loop {
+                // A connection that was made a moment ago does not count before its task has begun.
+                tokio::time::sleep(DIAL_RETRY).await;
+                if editor.connections() == 0
+                    && let Ok(stream) = editor.net.connect(port).await
+                {
+                    return stream;
+                }
+            }
+        })
+    }
+    /// Called at each step of the bridge. `port` is the port on which it listens, or listened last.
+    fn reaches<'a>(&'a self, _editor: &'a Arc<Editor>, _step: Step, _port: u16) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
     }
     /// Returns the local socket (on Windows the named pipe) on which the bridge listens for this project. Its port then stands for
     /// what a user put before the socket, such as a tunnel.

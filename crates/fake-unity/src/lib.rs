@@ -11,6 +11,7 @@
 mod args;
 mod config;
 mod conformance;
+pub mod coplay;
 mod events;
 mod face;
 mod fake_unity;

@@ -77,10 +77,15 @@ pub enum Fate {
     Forgotten,
 }
 
-/// Returns the message in a frame, which may have a head; null if the frame has no JSON.
+/// Returns the message in a frame, which may have a head or its length in front; null if the frame has no JSON.
 pub fn message(frame: &[u8]) -> Value {
     let head = frame.windows(4).position(|window| window == b"\r\n\r\n");
-    let body = head.and_then(|end| frame.get(end + 4..)).unwrap_or(frame);
+    let body = match (head, frame) {
+        // A length of 64 bits.
+        (_, [0, 0, 0, 0, ..]) => frame.get(8..).unwrap_or_default(),
+        (Some(end), _) => frame.get(end + 4..).unwrap_or_default(),
+        (None, _) => frame,
+    };
     serde_json::from_slice(body).unwrap_or_default()
 }
 

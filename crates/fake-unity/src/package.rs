@@ -182,14 +182,17 @@ pub enum Port {
     /// Nowhere, and nobody needs it: the bridge listens on a local socket whose name follows from the project's path. A port leads
     /// there only if the user put something on it that passes on to the socket.
     Socket,
+    /// In this member of a file in this folder of the user's home, which the bridge writes while it listens. The name of the file
+    /// follows from the project's path.
+    InHome(&'static str, &'static str),
 }
 
 impl Port {
-    /// The path and the member of the file that names the port.
+    /// The path and the member of the project's file that names the port.
     pub fn file(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Settings(path, member) | Self::Record(path, member) => Some((path, member)),
-            Self::Told | Self::Socket => None,
+            Self::Told | Self::Socket | Self::InHome(..) => None,
         }
     }
 }

@@ -13,12 +13,12 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::events::Event;
-use super::face::{Face, IfTaken, Link, Moment};
+use super::face::{Face, IfTaken, Link, Moment, Step};
 use super::main_thread;
 use super::model::{Editor, Request};
 use super::project::Project;
 use super::work::{NextPort, Order};
-use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, DIAL_RETRY, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
+use crate::limits::{BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, PORTS_BEHIND, QUEUE_MAX};
 
 /// The lock file that exists during a domain reload.
 const RELOAD_LOCK: &str = "Temp/domainreload.lock";
@@ -81,7 +81,8 @@ impl Runtime {
         face: Arc<dyn Face>,
         requests: mpsc::Receiver<Request>,
     ) -> io::Result<Self> {
-        let last_port = editor.config.port;
+        let dials = editor.config.dials.filter(|_| face.dials());
+        let last_port = dials.unwrap_or(editor.config.port);
         let mut runtime = Self {
             editor,
             face,
@@ -139,6 +140,7 @@ impl Runtime {
                 self.end_bridge(self.face.listener_outlives_connections()).await;
                 self.end_main().await;
                 self.domain_settings();
+                self.reaches(Step::Reloads).await;
                 self.editor.event(Event::ReloadBegun { silence_ms: ms });
                 let port = match port {
                     NextPort::Same if self.face.keeps_port() => self.last_port,
@@ -175,6 +177,7 @@ impl Runtime {
                 self.face.tell(&self.editor, &Moment::Quits).await;
                 self.end(self.face.listener_outlives_connections()).await;
                 self.domain_settings();
+                self.reaches(Step::Stops).await;
                 if let Some(project) = &self.editor.project {
                     self.editor.file_result("Temp", project.quit());
                 }
@@ -231,6 +234,7 @@ impl Runtime {
 
     async fn come_back(&mut self, port: u16, again: bool) {
         if let Err(error) = self.listen(port, again).await {
+            self.reaches(Step::GivesUp).await;
             self.editor.event(Event::BindFailed { port, error: error.to_string() });
         }
     }
@@ -238,6 +242,7 @@ impl Runtime {
     /// Begins a domain if none runs, and then the bridge in it.
     async fn listen(&mut self, port: u16, again: bool) -> io::Result<()> {
         self.lock(START_LOCK, true);
+        self.reaches(Step::Starts).await;
         if self.face.probes_port() && port != 0 {
             self.probe(port).await;
         }
@@ -247,6 +252,9 @@ impl Runtime {
         let bound = self.bind(port, again).await;
         self.lock(RELOAD_LOCK, false);
         self.lock(START_LOCK, false);
+        if bound.is_err() {
+            self.reaches(Step::Fails).await;
+        }
         let listener = self.with_socket(bound?).await?;
         let port = listener.local_addr().port();
         self.last_port = port;
@@ -268,6 +276,7 @@ impl Runtime {
         self.write_settings(true);
         let (editor, face) = (self.editor.clone(), self.face.clone());
         self.bridge = Some(Part::begin(|stop| accept(editor, face, listener, stop)));
+        self.reaches(Step::Listens).await;
         self.editor.event(Event::Listening { port, pid: self.editor.config.pid(), domain });
         self.face.domain_began(&self.editor, again);
         if again {
@@ -300,14 +309,16 @@ impl Runtime {
             };
             if !std::mem::replace(&mut told, true) {
                 self.editor.event(Event::PortTaken { port, error: error.to_string() });
+                self.reaches(Step::FindsPortTaken).await;
             }
             if began.elapsed() >= taken.waits {
                 break error;
             }
             tokio::time::sleep(BIND_RETRY).await;
         };
-        for next in 1..=taken.behind {
-            if let Ok(listener) = self.editor.net.bind(port.saturating_add(next)).await {
+        let behind = (1..=taken.behind).map(|next| port.saturating_add(next));
+        for next in behind.chain(taken.among.into_iter().flat_map(|(first, last)| first..=last)) {
+            if let Ok(listener) = self.editor.net.bind(next).await {
                 return Ok(listener);
             }
         }
@@ -319,7 +330,7 @@ impl Runtime {
             let editor = Arc::clone(&self.editor);
             // Another port is one that is free: the gateway is to listen on it.
             let port = if port == 0 { editor.net.bind(0).await?.local_addr().port() } else { port };
-            return Ok(Arc::new(Dialing { editor, port }));
+            return Ok(Arc::new(Dialing { editor, face: Arc::clone(&self.face), port }));
         }
         // Held until another is found, so that the system does not give it again.
         let mut last = None;
@@ -355,6 +366,9 @@ impl Runtime {
     async fn down(&mut self, reset: bool) {
         self.next = None;
         if self.bridge.is_none() {
+            if self.alive {
+                self.reaches(Step::Stops).await;
+            }
             return;
         }
         if !reset {
@@ -371,6 +385,7 @@ impl Runtime {
             switch.set(false);
         }
         self.write_settings(false);
+        self.reaches(Step::Stops).await;
         self.editor.event(Event::Down);
     }
 
@@ -409,15 +424,19 @@ impl Runtime {
         }
     }
 
+    async fn reaches(&self, step: Step) {
+        self.face.reaches(&self.editor, step, self.last_port).await;
+    }
+
     fn write_settings(&self, running: bool) {
         self.editor.keep(self.face.settings(&self.editor, self.last_port, running));
     }
 }
 
-/// What a bridge that connects to the gateway has in the place of a listener: it connects again and again, whenever it has no
-/// connection.
+/// What a bridge that connects to the gateway has in the place of a listener.
 struct Dialing {
     editor: Arc<Editor>,
+    face: Arc<dyn Face>,
     port: u16,
 }
 
@@ -427,17 +446,7 @@ impl Listener for Dialing {
     }
 
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
-        Box::pin(async move {
-            loop {
-                // A connection that was made a moment ago does not count before its task has begun.
-                tokio::time::sleep(DIAL_RETRY).await;
-                if self.editor.connections() == 0
-                    && let Ok(stream) = self.editor.net.connect(self.port).await
-                {
-                    return Ok((stream, self.local_addr()));
-                }
-            }
-        })
+        Box::pin(async move { Ok((self.face.connect(&self.editor, self.port).await, self.local_addr())) })
     }
 }
 

@@ -297,6 +297,6 @@ impl Face for HoldfastFace {
 
     /// Its instance file names the port.
     fn if_taken(&self) -> IfTaken {
-        IfTaken { waits: PORT_WAIT, behind: PORTS_BEHIND, then_any: true }
+        IfTaken { waits: PORT_WAIT, behind: PORTS_BEHIND, among: None, then_any: true }
     }
 }

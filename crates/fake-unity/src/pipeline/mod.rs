@@ -178,6 +178,6 @@ impl Face for PipelineFace {
     }
 
     fn if_taken(&self) -> IfTaken {
-        IfTaken { waits: Duration::ZERO, behind: PORTS_BEHIND, then_any: false }
+        IfTaken { waits: Duration::ZERO, behind: PORTS_BEHIND, among: None, then_any: false }
     }
 }

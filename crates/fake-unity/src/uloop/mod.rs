@@ -482,7 +482,7 @@ impl Face for UloopFace {
     /// Since v2.0 (read): after a reload nobody is asked, the next free port is taken, and the settings file names it.
     fn if_taken(&self) -> IfTaken {
         if self.version.identity() {
-            IfTaken { waits: Duration::ZERO, behind: PORTS_BEHIND, then_any: false }
+            IfTaken { waits: Duration::ZERO, behind: PORTS_BEHIND, among: None, then_any: false }
         } else {
             IfTaken::WAITS
         }

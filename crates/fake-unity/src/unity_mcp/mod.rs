@@ -315,6 +315,6 @@ impl Face for UnityMcpFace {
 
     /// It logs the error, and has no server until its next domain.
     fn if_taken(&self) -> IfTaken {
-        IfTaken { waits: Duration::ZERO, behind: 0, then_any: false }
+        IfTaken { waits: Duration::ZERO, behind: 0, among: None, then_any: false }
     }
 }

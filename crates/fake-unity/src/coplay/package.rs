@@ -1,0 +1,129 @@
+//! What a checker expects of an editor with the package while it listens, and how an observer reads its connections.
+
+use serde_json::{Value, json};
+
+use super::wire::{FRAME_MAX_BYTES, LENGTH_BYTES};
+use crate::observer::{self, Answered, Asked, NoFrame, Wire};
+use crate::package::{COMPILE_ACT, Call, Facts, Package, Port, Shape, Task, usual};
+use crate::package_version::PackageVersion;
+
+/// The package's id.
+pub(super) const ID: &str = "com.coplaydev.unity-mcp";
+
+/// The tools of the package's own server that are other commands of the editor's tool `manage_script`.
+const OF_SCRIPTS: usize = 7;
+
+/// MCP for Unity by CoplayDev.
+pub static PACKAGE: Package = Package {
+    name: "coplay",
+    title: "MCP for Unity 8.0 to 10.3",
+    compile_act: COMPILE_ACT,
+    facts: Facts {
+        manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
+        port: Port::InHome(super::HOME_FOLDER, "unity_port"),
+        default_ports: &[6400],
+        versions: &[
+            PackageVersion::new(8, 0, 0),
+            PackageVersion::new(9, 5, 0),
+            PackageVersion::new(10, 1, 0),
+            PackageVersion::new(10, 3, 0),
+        ],
+        // Nothing has an id.
+        shape: Shape::Stream { names_calls: false, names_all: false },
+        request_max_bytes: FRAME_MAX_BYTES,
+        parallel: &[],
+        repeatable: &[
+            "debug_request_context",
+            "find_gameobjects",
+            "find_in_file",
+            "get_sha",
+            "get_test_job",
+            "manage_script_capabilities",
+            "manage_tools",
+            "read_console",
+            "unity_docs",
+            "unity_reflect",
+            "validate_script",
+        ],
+        greeting: ("\"type\":", &["ping", "get_project_info", "get_tool_states"]),
+        shows_reloads: true,
+        compile_tells: false,
+        main_thread_question: |_| Some("ping"),
+        tells_of_changes: false,
+        says_success_apart: true,
+        adds_arguments: true,
+        console: Some("read_console"),
+        other_names: &[
+            ("read_console", &["get-logs", "console", "read_console_logs"]),
+            ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
+            ("execute_code", &["execute-csharp", "execute-dynamic-code", "eval", "query"]),
+            ("execute_menu_item", &["execute-menu-item", "menu"]),
+        ],
+        ..Facts::USUAL
+    },
+    wire: Wire {
+        length,
+        asked: |frame, message| {
+            let is_raw = frame.get(LENGTH_BYTES..) == Some(b"ping".as_slice());
+            let method = if is_raw { "raw ping".to_owned() } else { observer::text(message.get("type")) };
+            Asked { method, ..Asked::default() }
+        },
+        answered: |message| match message.get("status")?.as_str()? {
+            "success" => {
+                let result = message.get("result")?.clone();
+                let failed = result.get("success") == Some(&Value::Bool(false));
+                Some(Answered { is_result: true, result, failed })
+            }
+            _ => Some(Answered::default()),
+        },
+        listed: |result| {
+            let tools = result.pointer("/data/tools")?;
+            let has_scripts = tools.as_array()?.iter().any(|tool| tool.get("name") == Some(&"manage_script".into()));
+            Some(observer::entries(tools)? + if has_scripts { OF_SCRIPTS } else { 0 })
+        },
+        is_unrun,
+        ..Wire::FRAMES
+    },
+    call: |task, text, version| match task {
+        Task::Logs => Call::repeatable("read_console", json!({"action": "get"})),
+        Task::Compile => Call::of(
+            "refresh_unity",
+            json!({"mode": "force", "scope": "all", "compile": "request", "wait_for_ready": true}),
+        ),
+        _ => usual(task, text, version),
+    },
+};
+
+/// The length of a frame, which stands in front of it; before the first one, that of the editor's greeting.
+fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
+    match bytes {
+        [b'W', ..] => observer::line(bytes),
+        [0, ..] | [] => {
+            let Some(length) = bytes.first_chunk().copied().map(u64::from_be_bytes) else { return Ok(None) };
+            let whole = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_BYTES));
+            let whole = whole.filter(|_| (1..=u64::from(u32::MAX)).contains(&length)).ok_or(NoFrame)?;
+            Ok((bytes.len() >= whole).then_some(whole))
+        }
+        _ => Err(NoFrame),
+    }
+}
+
+/// An exception may have any words, but it always names itself as one.
+fn is_unrun(message: &Value) -> bool {
+    if message.pointer("/result/code").and_then(Value::as_str) == Some("tests_running") {
+        return message.pointer("/result/success") == Some(&Value::Bool(false));
+    }
+    let Some(error) = message.get("error").and_then(Value::as_str) else { return false };
+    let is_disabled = error.ends_with("' is disabled in the Unity Editor.");
+    match message.get("command").and_then(Value::as_str) {
+        Some("Unknown") => {
+            error.starts_with("Unknown or unsupported command type: ")
+                || (is_disabled && (error.starts_with("Tool '") || error.starts_with("Resource '")))
+                || error == "Command type cannot be empty"
+                || error == "Empty command received"
+                || error == "Command evicted: stuck too long in queue"
+        }
+        Some(_) => false,
+        None => error == "Invalid JSON format" && message.get("receivedText").is_some(),
+    }
+}
