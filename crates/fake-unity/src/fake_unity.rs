@@ -180,7 +180,8 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::ToolsChanged { names: Vec::new(), change: "modified" }).await
     }
 
-    /// Sends a push message of any type to every attached listener.
+    /// Sends a push message of any type to every attached listener. In a package that has none, but a window whose buttons connect the
+    /// bridge, presses the button of this name.
     ///
     /// # Errors
     /// The fake editor has ended.

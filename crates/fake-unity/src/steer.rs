@@ -54,7 +54,7 @@ const USAGE: [(&str, &str); 22] = [
     ("freeze", "stand still, as a stopped process"),
     ("thaw", "go on"),
     ("changed", "announce a changed tool list"),
-    ("push TYPE", "send a push message of this type"),
+    ("push TYPE", "send a push message of this type, or press the button of this name in the package's window"),
     ("addtool NAME", "register a tool and announce it"),
     ("compile-error on|off", "scripts do not compile, or do"),
     ("modal on|off", "open or close a modal dialog"),

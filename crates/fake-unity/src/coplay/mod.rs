@@ -36,7 +36,6 @@ use super::model::Editor;
 use super::project::{OwnFile, Project};
 use super::spec::{Tool, ToolSpec};
 use super::tools::TEST_TOOLS;
-use crate::limits::PORT_WAIT;
 use bridge::{Bridge, V9_7_3};
 use package::ID;
 pub use package::PACKAGE;
@@ -45,6 +44,8 @@ pub use package::PACKAGE;
 const HOME_FOLDER: &str = ".unity-mcp";
 /// The ports that the package tries if its own is taken.
 const PORTS: (u16, u16) = (6400, 6499);
+/// How long it tries its own before that (the package's own number).
+const PORT_WAIT: Duration = Duration::from_secs(3);
 
 /// Makes the package's side of an editor.
 pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {

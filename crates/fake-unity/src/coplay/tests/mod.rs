@@ -8,6 +8,7 @@ mod stdio;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Weak};
 
@@ -94,13 +95,13 @@ impl Net for Memory {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, std::io::Result<Arc<dyn Listener>>> {
         let (sender, receiver) = mpsc::channel(8);
-        let mut ports = self.ports.lock().unwrap();
-        let bound = if ports.contains_key(&port) {
-            Err(std::io::ErrorKind::AddrInUse.into())
-        } else {
-            ports.insert(port, sender);
-            let queue = AsyncMutex::new(receiver);
-            Ok(Arc::new(Bound { port, net: self.itself.clone(), queue }) as Arc<dyn Listener>)
+        let bound = match self.ports.lock().unwrap().entry(port) {
+            Entry::Occupied(_) => Err(std::io::ErrorKind::AddrInUse.into()),
+            Entry::Vacant(free) => {
+                free.insert(sender);
+                let queue = AsyncMutex::new(receiver);
+                Ok(Arc::new(Bound { port, net: self.itself.clone(), queue }) as Arc<dyn Listener>)
+            }
         };
         Box::pin(std::future::ready(bound))
     }
