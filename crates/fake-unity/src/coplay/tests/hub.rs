@@ -116,7 +116,7 @@ impl Socket {
                     frame[head + 4..].iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
                 return Some((frame[0] & 0x0f, payload));
             }
-            if self.stream.read_buf(&mut self.buffer).await.unwrap_or(0) == 0 {
+            if more(&mut self.stream, &mut self.buffer).await == 0 {
                 return None;
             }
         }

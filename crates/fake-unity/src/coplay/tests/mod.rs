@@ -241,7 +241,7 @@ impl Peer {
                 let frame: Vec<u8> = self.buffer.drain(..8 + length).skip(8).collect();
                 return Some(String::from_utf8_lossy(&frame).into_owned());
             }
-            if self.stream.read_buf(&mut self.buffer).await.unwrap_or(0) == 0 {
+            if more(&mut self.stream, &mut self.buffer).await == 0 {
                 assert!(self.buffer.is_empty(), "half a frame at the end");
                 return None;
             }
@@ -252,6 +252,12 @@ impl Peer {
     async fn is_silent(&mut self, ms: u64) -> bool {
         tokio::time::timeout(Duration::from_millis(ms), self.next()).await.is_err()
     }
+}
+
+/// Reads what comes next; 0 at the end. Longer than any limit of the package, only a broken editor lets it wait.
+async fn more(stream: &mut BoxStream, buffer: &mut Vec<u8>) -> usize {
+    let read = tokio::time::timeout(Duration::from_secs(1000), stream.read_buf(buffer));
+    read.await.expect("in time").unwrap_or(0)
 }
 
 async fn pause(ms: u64) {
