@@ -7,14 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::dial::Dial;
-use super::jobs::Job;
 use super::scripts::Scripts;
-use super::stdio::Attached;
-use super::unity::Snapshot;
 use crate::config::FakeUnityConfig;
 use crate::model::Editor;
 use crate::package_version::PackageVersion;
@@ -25,6 +23,9 @@ pub(super) const V9_5: PackageVersion = PackageVersion::new(9, 5, 0);
 pub(super) const V9_7_3: PackageVersion = PackageVersion::new(9, 7, 3);
 /// The limit of time is longer, and equal commands are joined.
 pub(super) const V10_2: PackageVersion = PackageVersion::new(10, 2, 0);
+
+/// Pauses before the attempts, in seconds (the package's own numbers).
+const PAUSES: [u64; 6] = [0, 1, 3, 5, 10, 30];
 
 /// The package in an editor.
 pub(super) struct Bridge {
@@ -67,6 +68,76 @@ pub(super) struct Process {
     pub(super) jobs: VecDeque<Job>,
     pub(super) snapshot: Snapshot,
     pub(super) scripts: Scripts,
+}
+
+/// A command that is queued or runs, to which an equal one of another client is attached.
+pub(super) struct Attached {
+    pub(super) connection: u64,
+    pub(super) reply: watch::Receiver<Option<Arc<str>>>,
+}
+
+/// A job.
+pub(super) struct Job {
+    pub(super) tool: &'static str,
+    pub(super) id: String,
+    pub(super) mode: String,
+    pub(super) domain: u64,
+    pub(super) began: Instant,
+    pub(super) takes: Duration,
+    pub(super) began_unix_ms: u64,
+}
+
+impl Job {
+    pub(super) fn runs(&self) -> bool {
+        self.began.elapsed() < self.takes
+    }
+}
+
+/// The state as it was looked at last. It is looked at again when something has changed, so that it ages while nothing happens.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    pub(super) facts: Value,
+    pub(super) sequence: u64,
+    pub(super) observed_unix_ms: u64,
+}
+
+/// The attempts to connect.
+pub(super) struct Dial {
+    made: usize,
+    /// How many are made. Later versions are said to go on for ever after a loss; from which one on is not known.
+    of: usize,
+    next: Instant,
+}
+
+impl Dial {
+    fn times(of: usize) -> Self {
+        Self { made: 0, of, next: Instant::now() }
+    }
+
+    /// No attempts.
+    pub(super) fn none() -> Self {
+        Self::times(0)
+    }
+
+    /// The attempts of a bridge whose domain begins. `again`: after a reload.
+    pub(super) fn of_domain(again: bool) -> Self {
+        if again { Self::after_loss() } else { Self::times(1) }
+    }
+
+    /// The attempts after a session has ended.
+    pub(super) fn after_loss() -> Self {
+        Self::times(PAUSES.len())
+    }
+
+    /// Whether an attempt is due, which then counts as made.
+    pub(super) fn is_due(&mut self) -> bool {
+        let is = self.made < self.of && self.next <= Instant::now();
+        if is {
+            self.made += 1;
+            self.next = Instant::now() + Duration::from_secs(PAUSES.get(self.made).copied().unwrap_or_default());
+        }
+        is
+    }
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

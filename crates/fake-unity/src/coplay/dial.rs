@@ -5,57 +5,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use holdfast_net::BoxStream;
-use tokio::time::Instant;
 
-use super::bridge::{Bridge, lock};
+use super::bridge::{Bridge, Dial, lock};
 use crate::limits::DIAL_RETRY;
 use crate::model::Editor;
 
-/// Pauses before the attempts, in seconds (the package's own numbers).
-const PAUSES: [u64; 6] = [0, 1, 3, 5, 10, 30];
 /// How often an open window looks whether the gateway's port accepts connections (the package's own number).
 const PROBE_EVERY: Duration = Duration::from_millis(750);
 /// How often it must not, before the window ends the session (the package's own number).
 const MISSES_MAX: u32 = 3;
-
-/// The attempts to connect.
-pub(super) struct Dial {
-    made: usize,
-    /// How many are made. Later versions are said to go on for ever after a loss; from which one on is not known.
-    of: usize,
-    next: Instant,
-}
-
-impl Dial {
-    fn times(of: usize) -> Self {
-        Self { made: 0, of, next: Instant::now() }
-    }
-
-    /// No attempts.
-    pub(super) fn none() -> Self {
-        Self::times(0)
-    }
-
-    /// The attempts of a bridge whose domain begins. `again`: after a reload.
-    pub(super) fn of_domain(again: bool) -> Self {
-        if again { Self::after_loss() } else { Self::times(1) }
-    }
-
-    /// The attempts after a session has ended.
-    pub(super) fn after_loss() -> Self {
-        Self::times(PAUSES.len())
-    }
-
-    /// Whether an attempt is due, which then counts as made.
-    fn is_due(&mut self) -> bool {
-        let is = self.made < self.of && self.next <= Instant::now();
-        if is {
-            self.made += 1;
-            self.next = Instant::now() + Duration::from_secs(PAUSES.get(self.made).copied().unwrap_or_default());
-        }
-        is
-    }
-}
 
 impl Bridge {
     /// Makes the next connection.

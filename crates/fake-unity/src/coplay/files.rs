@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::bridge::Bridge;
-use super::{HOME_FOLDER, data_path, project_hash, project_name};
+use super::names::{HOME_FOLDER, data_path, project_hash, project_name};
 use crate::face::Step;
 use crate::guard::gone_is_fine;
 use crate::json::Object;

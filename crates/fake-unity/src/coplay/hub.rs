@@ -11,11 +11,11 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::bridge::{Bridge, V9_5, lock};
+use super::bridge::{Bridge, Dial, V9_5, lock};
 use super::commands::{self, is_tool};
-use super::dial::Dial;
+use super::names::{data_path, project_hash, project_name};
 use super::websocket::{self, Heard, Incoming};
-use super::{catalogue, data_path, project_hash, project_name, wire};
+use super::{catalogue, wire};
 use crate::events::Event;
 use crate::face::{Link, Writer};
 use crate::json::Object;

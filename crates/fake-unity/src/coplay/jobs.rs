@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::bridge::Bridge;
+use super::bridge::{Bridge, Job};
 use super::unity::unix_ms;
 use super::wire::{done, failed, pending, tests_running};
 use crate::json::Object;
@@ -22,23 +22,6 @@ pub(super) const LONG_JOB: &str = "long_job";
 const JOBS_MAX: usize = 10;
 /// The tests of the simulated project in one mode.
 const TESTS: u32 = 3;
-
-/// A job.
-pub(super) struct Job {
-    tool: &'static str,
-    id: String,
-    mode: String,
-    domain: u64,
-    began: Instant,
-    takes: Duration,
-    began_unix_ms: u64,
-}
-
-impl Job {
-    fn runs(&self) -> bool {
-        self.began.elapsed() < self.takes
-    }
-}
 
 impl Bridge {
     /// Whether tests run.

@@ -12,6 +12,7 @@ mod dial;
 mod files;
 mod hub;
 mod jobs;
+mod names;
 mod package;
 mod scripts;
 mod stdio;
@@ -22,12 +23,10 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_net::{BoxFuture, BoxStream};
-use sha1::{Digest as _, Sha1};
 
 use super::config::FakeUnityConfig;
 use super::conformance::FIXTURES;
@@ -40,8 +39,6 @@ use bridge::{Bridge, V9_7_3};
 use package::ID;
 pub use package::PACKAGE;
 
-/// The folder in the user's home in which the package keeps its files.
-const HOME_FOLDER: &str = ".unity-mcp";
 /// The ports that the package tries if its own is taken.
 const PORTS: (u16, u16) = (6400, 6499);
 /// How long it tries its own before that (the package's own number).
@@ -50,25 +47,6 @@ const PORT_WAIT: Duration = Duration::from_secs(3);
 /// Makes the package's side of an editor.
 pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
     Arc::new(CoplayFace(Arc::new(Bridge::new(config))))
-}
-
-/// Unity's `Application.dataPath` of a project: its folder of assets, with `/` between the names on every system.
-fn data_path(root: &str) -> String {
-    format!("{}/Assets", root.replace('\\', "/").trim_end_matches('/'))
-}
-
-/// The name of a project: that of its folder.
-fn project_name(data_path: &str) -> String {
-    data_path.rsplit('/').nth(1).unwrap_or_default().to_owned()
-}
-
-/// The hash that stands for a project: 16 digits, of which the names of files have the first 8.
-fn project_hash(data_path: &str) -> String {
-    Sha1::digest(data_path.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 struct CoplayFace(Arc<Bridge>);

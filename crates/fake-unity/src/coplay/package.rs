@@ -20,7 +20,7 @@ pub static PACKAGE: Package = Package {
     compile_act: COMPILE_ACT,
     facts: Facts {
         manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
-        port: Port::InHome(super::HOME_FOLDER, "unity_port"),
+        port: Port::InHome(super::names::HOME_FOLDER, "unity_port"),
         default_ports: &[6400],
         versions: &[
             PackageVersion::new(8, 0, 0),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
-use super::bridge::{Bridge, V9_5, V10_2, lock};
+use super::bridge::{Attached, Bridge, V9_5, V10_2, lock};
 use super::commands::{self, is_tool};
 use super::wire::{self, Command};
 use crate::events::Event;
@@ -20,12 +20,6 @@ use crate::work::{Begun, Done};
 
 /// How long a command may wait in the editor's queue (the package's own number).
 const QUEUED_MAX: Duration = Duration::from_secs(60);
-
-/// A command that is queued or runs, to which an equal one of another client is attached.
-pub(super) struct Attached {
-    connection: u64,
-    reply: watch::Receiver<Option<Arc<str>>>,
-}
 
 /// What a client waits for.
 enum Waiting {

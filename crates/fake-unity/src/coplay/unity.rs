@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::bridge::Bridge;
+use super::names::{data_path, project_name};
 use super::wire::{done, failed};
-use super::{data_path, project_name};
 use crate::json::Object;
 use crate::model::Editor;
 use crate::project::UNITY_VERSION;
@@ -20,14 +20,6 @@ const SCENE: (&str, &str) = ("SampleScene", "Assets/Scenes/SampleScene.unity");
 /// The editor's time as it writes it in numbers.
 pub(super) fn unix_ms(uptime: Duration) -> u64 {
     START_UNIX_MS + u64::try_from(uptime.as_millis()).unwrap_or_default()
-}
-
-/// The state as it was looked at last. It is looked at again when something has changed, so that it ages while nothing happens.
-#[derive(Default)]
-pub(super) struct Snapshot {
-    facts: Value,
-    sequence: u64,
-    observed_unix_ms: u64,
 }
 
 /// Returns what `get_editor_state` says.

@@ -55,8 +55,8 @@ async fn the_files_have_the_members_of_the_page() {
     let (folder, disk, config) = places();
     let _stage = Stage::with(config).await;
     let root = std::fs::canonicalize(folder.path()).unwrap();
-    let data_path = crate::coplay::data_path(&root.to_string_lossy());
-    let hash = crate::coplay::project_hash(&data_path);
+    let data_path = crate::coplay::names::data_path(&root.to_string_lossy());
+    let hash = crate::coplay::names::project_hash(&data_path);
     let status = now(&disk, &format!("unity-mcp-status-{}.json", &hash[..8])).unwrap();
     let members: Value = serde_json::from_str(&status).unwrap();
     let names: Vec<&String> = members.as_object().unwrap().keys().collect();

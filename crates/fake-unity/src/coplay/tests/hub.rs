@@ -168,7 +168,7 @@ async fn the_editor_connects_says_who_it_is_and_lists_its_tools() {
     let unity = hub.editor(config).await;
     let (mut socket, hello) = hub.greeted().await;
     let root = std::fs::canonicalize(folder.path()).unwrap().to_string_lossy().into_owned();
-    let hash = crate::coplay::project_hash(&format!("{root}/Assets"));
+    let hash = crate::coplay::names::project_hash(&format!("{root}/Assets"));
     assert_eq!(hash.len(), 16);
     assert_eq!(
         hello,

@@ -276,11 +276,11 @@ async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) {
 
 #[test]
 fn a_project_is_known_by_a_part_of_the_hash_of_its_assets() {
-    assert_eq!(super::data_path("/p/Game"), "/p/Game/Assets");
-    assert_eq!(super::data_path(r"C:\Spiele\Größe"), "C:/Spiele/Größe/Assets");
-    assert_eq!(super::project_name("/p/Game/Assets"), "Game");
-    assert_eq!(super::project_hash("/p/Game/Assets"), "216e65a37bf70f68");
-    assert_eq!(super::project_hash("C:/Spiele/Größe/Assets"), "357a22fa5cb36965");
+    assert_eq!(super::names::data_path("/p/Game"), "/p/Game/Assets");
+    assert_eq!(super::names::data_path(r"C:\Spiele\Größe"), "C:/Spiele/Größe/Assets");
+    assert_eq!(super::names::project_name("/p/Game/Assets"), "Game");
+    assert_eq!(super::names::project_hash("/p/Game/Assets"), "216e65a37bf70f68");
+    assert_eq!(super::names::project_hash("C:/Spiele/Größe/Assets"), "357a22fa5cb36965");
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn over_real_sockets_and_files_the_editor_is_found_called_and_gone() {
     };
     let unity = start(config).await;
     let root = std::fs::canonicalize(project.path()).unwrap();
-    let hash = super::project_hash(&super::data_path(&root.to_string_lossy()));
+    let hash = super::names::project_hash(&super::names::data_path(&root.to_string_lossy()));
     let status = home.path().join(".unity-mcp").join(format!("unity-mcp-status-{}.json", &hash[..8]));
     let read = || serde_json::from_slice::<Value>(&std::fs::read(&status).unwrap_or_default()).unwrap_or_default();
     let found = async || {
