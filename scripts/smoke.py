@@ -87,7 +87,8 @@ class Program:
     def end(self, pid):
         """Kills a process of the program that is no child of this one."""
         if self.wine:
-            kill = [*self.command[:-1], "taskkill", "/F", "/PID", str(pid)]
+            # By its whole name: one without a folder is looked up by another program of Wine, which fails now and then.
+            kill = [*self.command[:-1], r"C:\windows\system32\taskkill.exe", "/F", "/PID", str(pid)]
             done = subprocess.run(kill, env=self.environment, capture_output=True, timeout=PATIENCE, check=False)
             check(done.returncode == 0, f"the process {pid} could not be ended", done.stdout, done.stderr)
         else:

@@ -152,8 +152,8 @@ pub enum Event {
     Listens(u16),
     /// The editor's process with this id ended.
     EditorGone(u32),
-    /// A foreign peer on the editor's port received this.
-    StrangerHeard(String),
+    /// A foreign peer on the editor's port received this, on the connection from that port of the gateway.
+    StrangerHeard(u16, String),
     /// A fault was injected.
     Injected(String),
     /// All faults have ended, and the editor listens.
@@ -247,7 +247,7 @@ impl fmt::Display for Entry {
             Event::Ran(key, total) => write!(f, "editor   ran {key} ({total})"),
             Event::EditorUp(pid, port) => write!(f, "editor   {pid} listens on {port}"),
             Event::EditorGone(pid) => write!(f, "editor   {pid} is gone"),
-            Event::StrangerHeard(text) => write!(f, "stranger hears {}", shorten(text)),
+            Event::StrangerHeard(from, text) => write!(f, "stranger hears from {from}: {}", shorten(text)),
             Event::Injected(what) => write!(f, "FAULT    {what}"),
             Event::Healed => write!(f, "HEALED"),
             Event::Recovered(after) => write!(f, "client   is served again after {after:?}"),

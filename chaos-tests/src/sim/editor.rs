@@ -412,8 +412,8 @@ impl Running {
         let recorder = self.of.recorder.clone();
         self.stranger = Some(tokio::spawn(async move {
             let mut links = tokio::task::JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                links.spawn(be_strange(kind, stream, recorder.clone()));
+            while let Ok((stream, from)) = listener.accept().await {
+                links.spawn(be_strange(kind, stream, from.port(), recorder.clone()));
             }
         }));
     }
@@ -508,11 +508,11 @@ fn note_runs(unity: &FakeUnity, seen: &Runs, before: &BTreeMap<String, u64>, rec
     }
 }
 
-async fn be_strange(kind: Stranger, mut stream: BoxStream, recorder: Recorder) {
+async fn be_strange(kind: Stranger, mut stream: BoxStream, from: u16, recorder: Recorder) {
     let mut buffer = vec![0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
         let heard = &buffer[..count];
-        recorder.record(Event::StrangerHeard(String::from_utf8_lossy(heard).into_owned()));
+        recorder.record(Event::StrangerHeard(from, String::from_utf8_lossy(heard).into_owned()));
         let said = match kind {
             Stranger::Echo => stream.write_all(heard).await,
             Stranger::Http => stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await,

@@ -156,12 +156,12 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
             verdict.look(runs == 0, || format!("#{id} was asked in a project without an editor, and ran {runs} times"));
         }
     }
-    let mut heard = String::new();
+    let mut heard: BTreeMap<u16, String> = BTreeMap::new();
     for (_, event) in run.events() {
         match event {
-            Event::StrangerHeard(text) => {
+            Event::StrangerHeard(from, text) => {
                 verdict.checks += 1;
-                heard.push_str(text);
+                heard.entry(*from).or_default().push_str(text);
             }
             // A foreign peer was there and received nothing, as it should be.
             Event::Injected(fault) if fault.contains("stranger: Some") => verdict.checks += 1,
@@ -171,7 +171,7 @@ pub(super) fn right_editor(run: &Run<'_>) -> Verdict {
     // Counts every message that requests something, except the package's greetings. A connection that was cut may end within a
     // name.
     let (member, greetings) = run.facts().greeting;
-    for part in heard.split(member).skip(1) {
+    for part in heard.values().flat_map(|text| text.split(member).skip(1)) {
         let method = part.split('"').nth(1).unwrap_or_default();
         let greets = greetings.iter().any(|greeting| greeting.starts_with(method));
         verdict.look(greets, || format!("a stranger was sent {method}"));

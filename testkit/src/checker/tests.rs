@@ -451,11 +451,19 @@ fn total_rejects_surprises_and_panics() {
 
 #[test]
 fn right_editor_rejects_a_call_in_a_strangers_ear_also_in_pieces() {
-    let heard = |text: &str| Event::StrangerHeard(text.into());
+    let on = |port, text: &str| Event::StrangerHeard(port, text.into());
+    let heard = |text| on(1, text);
     assert_eq!(broken(vec![heard(r#"{"method":"set-client-name"}"#)]), [""; 0]);
     assert_eq!(broken(vec![heard(r#"{"method":"#)]), [""; 0]);
     assert_eq!(broken(vec![heard(r#"{"method":"count"}"#)]), ["I9 right-editor"]);
     assert_eq!(broken(vec![heard(r#"{"meth"#), heard(r#"od":"count"}"#)]), ["I9 right-editor"]);
+    let cut = r#"{"method":"set-cli"#;
+    assert_eq!(
+        broken(vec![heard(cut), on(2, "Content-Length: 2"), on(2, "{}")]),
+        [""; 0],
+        "the cut name ends with its connection"
+    );
+    assert_eq!(broken(vec![heard(cut), on(2, r#"{"method":"count"}"#)]), ["I9 right-editor"]);
 }
 
 #[test]
@@ -495,7 +503,7 @@ fn over_http_one_connection_asks_and_an_answer_bears_its_calls_id() {
     assert_eq!(broken(beside.clone()), [""; 0], "one idle, one for the call, one that greets");
     let two_ask = [beside, vec![out(2, "/ping")]].concat();
     assert!(broken(two_ask).contains(&"I8 one-connection"));
-    let heard = |text: &str| vec![speaks(), Event::StrangerHeard(text.into())];
+    let heard = |text: &str| vec![speaks(), Event::StrangerHeard(1, text.into())];
     assert_eq!(broken(heard("GET /ping HTTP/1.1\r\n\r\n")), [""; 0]);
     assert_eq!(broken(heard("POST /api/CodeExecution/execute-code HTTP/1.1\r\n\r\n")), ["I9 right-editor"]);
 }

@@ -441,11 +441,10 @@ async fn a_cut_connection_ends_a_request_of_the_stateless_era_only() {
     hub.call(&path, "echo", json!({})).await;
     for (era, runs) in [(Era::Handshake, 1), (Era::Stateless, 0)] {
         let (sent, held) = (format!("sent-{era:?}"), format!("held-{era:?}"));
-        let mark = unity.mark();
         let mut first = hub.connect().await;
         let server = (&*hub.address, &*hub.token);
         first.send(&asks(server, era, &path, &call("count", json!({"key": sent, "hold": true})))).await;
-        unity.begun(mark, "count");
+        until_async("the call runs", async || room.runs(&sent) == 1).await;
         let mut second = hub.connect().await;
         second.send(&asks(server, era, &path, &call("count", json!({"key": held})))).await;
         until_async("it waits", async || hub.call(&path, "holdfast_calls", json!({})).await.contains("\"held\"")).await;
