@@ -39,7 +39,7 @@ async fn listed(dialect: &dyn Dialect, package: &'static Package) -> Option<Vec<
         let reply = loop {
             if let Some(frame) = framer.next_frame().expect("frames") {
                 match dialect.decode(&frame).expect("a message") {
-                    Inbound::Reply { reply, .. } => break reply,
+                    Inbound::Reply { reply, .. } | Inbound::Next(reply) => break reply,
                     _ => continue,
                 }
             }

@@ -70,7 +70,11 @@ fn percentage(package: &Package) -> u64 {
 #[test]
 fn every_seed_keeps_every_promise() {
     if number("SEED").is_none() {
-        PACKAGES.iter().for_each(|package| every_seed(package));
+        let wanted = std::env::var("DIALECT").ok().and_then(|name| Package::named(&name));
+        PACKAGES
+            .iter()
+            .filter(|package| wanted.is_none_or(|one| one == **package))
+            .for_each(|package| every_seed(package));
     }
 }
 

@@ -150,14 +150,15 @@ impl DiscoveryActor {
         let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();
         let files: Vec<PathBuf> = files.into_iter().collect();
         let (hold, released) = oneshot::channel::<()>();
-        let (env, me) = (Arc::clone(&self.of.env), state.me.clone());
+        let (env, me, root) = (Arc::clone(&self.of.env), state.me.clone(), project.clone());
         self.tasks.spawn(async move {
-            let changes =
-                crate::platform::host::follow(&env.host, &files, || drop(me.cast(Message::Told(Event::FilesChanged))));
+            let told = || drop(me.cast(Message::Told(Event::FilesChanged)));
+            let changes = crate::platform::host::follow(&env.host, &files, told);
+            let news = survey::follow_user_files(&env.host, &root, env.config.dialects, told);
             tokio::select! {
                 biased;
                 _ = released => {}
-                () = changes => {}
+                _ = futures_util::future::join(changes, news) => {}
             }
         });
         state.watch = Some((project, hold));

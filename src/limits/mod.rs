@@ -147,6 +147,10 @@ pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
 /// Largest frame sent to our own package, header included: what the package accepts from a gateway that has proved itself, less
 /// the room for a header.
 pub const HOLDFAST_REQUEST_MAX_BYTES: usize = 16 * MIB - FRAME_HEADER_MAX_BYTES;
+/// Largest frame sent to a bridge of MCP for Unity, with the length in front: it drops the connection at a larger message.
+pub const COPLAY_REQUEST_MAX_BYTES: usize = 64 * MIB;
+/// Longest greeting line of such a bridge; the known ones have 30 bytes, and forks add words.
+pub const COPLAY_GREETING_MAX_BYTES: usize = 1024;
 /// Calls sent to our own package at once: the eight that it runs in parallel, and one that must run alone.
 pub const HOLDFAST_WINDOW: usize = 9;
 /// Largest line sent to a turbokettle bridge, which itself has no limit: as long as a client's line may be. Arguments are escaped

@@ -1,6 +1,6 @@
 //! Reads what a project's files say about its editor, and decides which ports may be connected to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::reuse::liveness;
 use super::types::{Listed, Meant, Survey, Target};
@@ -12,7 +12,7 @@ use crate::platform::filesystem::is_missing;
 use crate::platform::host::{Host, Liveness, NotRead};
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
-    self, Dialect, Dialects, Endpoint, FileState, ProjectFacts, ProjectFile, ProjectFiles, Unreadable,
+    self, Dialect, Dialects, Endpoint, FileState, ProjectFacts, ProjectFile, ProjectFiles, Unreadable, UserFile,
 };
 use crate::protocol::text::clean;
 
@@ -155,7 +155,19 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
 
 /// Reads the facts of a dialect from a project's files.
 pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectFacts {
-    dialect.read_project(&files(host, project, dialect.project_files()))
+    let mut files = files(host, project, dialect.project_files());
+    if let Some((file, path)) = user_file(host, project, dialect) {
+        files.insert(file.label, content(host, &path));
+    }
+    dialect.read_project(&files)
+}
+
+/// Returns the user's file about this project, and its path.
+pub fn user_file(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> Option<(UserFile, PathBuf)> {
+    let real = canonical(project).unwrap_or_else(|| project.to_path_buf());
+    let file = dialect.user_file(&real.to_string_lossy())?;
+    let path = host.user_folder(file.variable, file.folder)?.join(&file.name);
+    Some((file, path))
 }
 
 /// Reads the files of this list that exist.
@@ -166,15 +178,19 @@ fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFile
         let state = if !file.content {
             if host.exists(&path) { FileState::Present } else { FileState::Missing }
         } else {
-            match host.read(&path, PROJECT_FILE_MAX_BYTES) {
-                Ok(bytes) => FileState::Content(bytes),
-                Err(error) if is_missing(&error) => FileState::Missing,
-                Err(error) => FileState::Unreadable(unreadable(&error)),
-            }
+            content(host, &path)
         };
         files.insert(file.path, state);
     }
     files
+}
+
+fn content(host: &dyn Host, path: &Path) -> FileState {
+    match host.read(path, PROJECT_FILE_MAX_BYTES) {
+        Ok(bytes) => FileState::Content(bytes),
+        Err(error) if is_missing(&error) => FileState::Missing,
+        Err(error) => FileState::Unreadable(unreadable(&error)),
+    }
 }
 
 fn unreadable(error: &std::io::Error) -> Unreadable {

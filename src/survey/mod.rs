@@ -8,13 +8,15 @@
 pub mod editor_log;
 mod look;
 mod meant;
+mod news;
 mod owner;
 mod reuse;
 mod types;
 
 use std::path::{Path, PathBuf};
 
-pub use self::look::facts;
+pub use self::look::{facts, user_file};
+pub use self::news::follow_user_files;
 pub use self::owner::{check_owner, check_process, opened_project, same_project, target_now};
 pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;

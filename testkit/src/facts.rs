@@ -128,7 +128,12 @@ pub fn differences(
     };
     let version = package.newest();
     let paths: Vec<&str> = dialect.project_files().iter().map(|file| file.path).collect();
-    let names_port = facts.port.file().map(|(path, _)| path);
+    let in_home = dialect.user_file("/project").map(|file| file.folder);
+    let paths: Vec<&str> = paths.into_iter().chain(in_home).collect();
+    let names_port = match facts.port {
+        Port::InHome(folder, _) => Some(folder),
+        port => port.file().map(|(path, _)| path),
+    };
     beside(Fact::PortFile, format!("{:?}", names_port.filter(|path| paths.contains(path))), format!("{names_port:?}"));
     beside(Fact::DefaultPorts, format!("{:?}", properties.default_ports), format!("{:?}", facts.default_ports));
     let shape = match facts.shape {
@@ -206,7 +211,9 @@ pub fn differences(
     }
     for error in errors {
         let refused = match dialect.decode(error.as_bytes()) {
-            Ok(Inbound::Reply { reply: Reply::Error(error), .. }) => error.refusal.is_some(),
+            Ok(Inbound::Reply { reply: Reply::Error(error), .. } | Inbound::Next(Reply::Error(error))) => {
+                error.refusal.is_some()
+            }
             _ => false,
         };
         // Not every refusal can be told from the words of a tool, but what the codec believes must be one.
@@ -294,7 +301,11 @@ impl Dialect for Wrong {
     }
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
         let mut inbound = self.inner.decode(frame)?;
-        if let (Fact::Unrun, Inbound::Reply { reply: Reply::Error(error), .. }) = (self.fact, &mut inbound) {
+        let reply = match &mut inbound {
+            Inbound::Reply { reply, .. } | Inbound::Next(reply) => Some(reply),
+            _ => None,
+        };
+        if let (Fact::Unrun, Some(Reply::Error(error))) = (self.fact, reply) {
             error.refusal = match error.refusal {
                 Some(_) => None,
                 None => Some(holdfast::protocol::dialect::Refused {

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use holdfast::limits::PROJECT_FILE_MAX_BYTES;
 use holdfast::net::BoxFuture;
 use holdfast::platform::host::{Host, Liveness, Owner, Watch};
+use holdfast_fake_unity::HOME;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -157,6 +158,10 @@ impl Host for MemoryHost {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes")));
         }
         Ok(bytes.clone())
+    }
+
+    fn user_folder(&self, _variable: &str, name: &str) -> Option<PathBuf> {
+        Some(Path::new(HOME).join(name))
     }
 
     fn exists(&self, path: &Path) -> bool {

@@ -230,6 +230,7 @@ impl Stage {
         match episode {
             Episode::Crash => {
                 stage.it.host.set_process(PIDS[0], Liveness::Dead);
+                stage.it.host.disown(stage.row.port());
                 stage.unity.crash().await.unwrap();
             }
             Episode::Cut => stage.it.net.cut(),

@@ -185,11 +185,7 @@ async fn doctors_word_never_leads_a_working_project_into_ambiguity() {
 
 #[tokio::test]
 async fn a_package_that_is_known_and_not_spoken_is_named() {
-    for (id, title) in [
-        ("com.coplaydev.unity-mcp", "MCP for Unity"),
-        ("com.ivanmurzak.unity.mcp", "AI Game Developer"),
-        ("com.gamelovers.mcp-unity", "MCP Unity"),
-    ] {
+    for (id, title) in [("com.ivanmurzak.unity.mcp", "AI Game Developer"), ("com.gamelovers.mcp-unity", "MCP Unity")] {
         let place = Place::new();
         let project = place.project("Castle");
         let manifest = json!({"dependencies": {id: "https://github.com/x/y.git"}});
@@ -477,7 +473,7 @@ async fn doctor_tells_one_cause_once_leads_to_our_package_and_writes_nothing() {
     let project = place.project("Castle");
     place.write(
         "Castle/Packages/manifest.json",
-        r#"{"dependencies":{"com.coplaydev.unity-mcp":"https://example.com/x"}}"#,
+        r#"{"dependencies":{"com.ivanmurzak.unity.mcp":"https://example.com/x"}}"#,
     );
     let doctor = async |words: &[&str]| {
         let mut command = place.command(words.iter().copied().chain(["--project", text(&project)]));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdfast_fake_unity::{PACKAGES, Package, PackageVersion};
+use holdfast_fake_unity::{Call, PACKAGES, Package, PackageVersion, Task};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -45,22 +45,32 @@ fn played() -> impl Iterator<Item = (&'static Package, PackageVersion)> {
     })
 }
 
+/// The call of a tool that throws these words. Some versions call a project's own tools through another.
+fn throws(spoken: &Package, version: PackageVersion, words: &str) -> (&'static str, Value) {
+    let Call { tool, mut arguments, .. } = (spoken.call)(Task::Throw, words, version);
+    let own = if arguments.get("parameters").is_some() { &mut arguments["parameters"] } else { &mut arguments };
+    own["text"] = words.into();
+    (tool, arguments)
+}
+
 /// With a project, so that v2 gets and checks the editor's identity.
 #[tokio::test]
 async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_have_run() {
     for (spoken, version) in played() {
-        let version = version.to_string();
-        let package = &["--dialect", spoken.name, "--package-version", &version][..];
+        let named = version.to_string();
+        let package = &["--dialect", spoken.name, "--package-version", &named][..];
         let place = Place::new();
         let project = place.project("Castle");
         let mut unity = Unity::start(&place, &[&["--project", text(&project)], package].concat()).await;
         let mut gateway = Server::start(&place, &["--project", text(&project)]).await;
         for thrown in THROWN {
             let about = format!("{package:?} {thrown}");
-            let result = gateway.call("throw", json!({ "text": thrown })).await;
+            let (tool, arguments) = throws(spoken, version, thrown);
+            let result = gateway.call(tool, arguments).await;
             assert_eq!(result["isError"], true, "{about}: {result}");
             claims_nothing(words(&result), &about);
-            gateway.call("echo", json!({})).await;
+            let Call { tool, arguments, .. } = (spoken.call)(Task::Echo, "x", version);
+            gateway.call(tool, arguments).await;
             let mut ran = 0;
             loop {
                 let begun = unity.hear("call_begun").await;
@@ -75,8 +85,8 @@ async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_hav
         gateway.end().await;
         // One text each that this package has for its own refusals.
         let known = if spoken.facts.text_results { THROWN[7] } else { THROWN[3] };
-        let arguments = json!({ "text": known }).to_string();
-        let done = place.run(["call", "throw", &arguments, "--project", text(&project)]).await;
+        let (tool, arguments) = throws(spoken, version, known);
+        let done = place.run(["call", tool, &arguments.to_string(), "--project", text(&project)]).await;
         assert_eq!(done.code, Some(1), "{package:?}: {done:?}");
         claims_nothing(&done.err, &format!("{package:?}"));
         unity.quit().await;

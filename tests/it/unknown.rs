@@ -58,12 +58,12 @@ async fn a_project_without_a_package_is_told_as_that() {
     told_everywhere(&mut bare, "no_package", "the project has no Unity package that holdfast supports", &next).await;
 
     // A package that holdfast does not speak is named.
-    let manifest = json!({"dependencies": {"com.coplaydev.unity-mcp": "https://github.com/CoplayDev/unity-mcp.git"}});
+    let manifest = json!({"dependencies": {"com.ivanmurzak.unity.mcp": "0.20.0"}});
     place.write("Other/Packages/manifest.json", manifest.to_string());
     let other = place.project("Other");
     let mut other = server(&place, &other, "claude-code").await;
     let told = words(&other.call("compile", json!({})).await).to_owned();
-    says(&told, &["CoplayDev", "holdfast unity install"]);
+    says(&told, &["IvanMurzak", "holdfast unity install"]);
 
     // A person at a terminal.
     let called = place.run(["call", "compile", "--timeout", "1", "--project", text(&project)]).await;

@@ -13,6 +13,7 @@ use holdfast::protocol::dialect::{
 };
 use holdfast::protocol::framing::http::{Request, Response, ResponseDecoder};
 use holdfast::protocol::ids::CallId;
+use holdfast::survey::user_file;
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine, Package, Task};
 use holdfast_testkit::host::MemoryHost;
 use holdfast_testkit::net::{MemoryNet, meet};
@@ -83,8 +84,10 @@ async fn play(dialect: &'static dyn Dialect, package: &'static Package) -> Recor
     let unity = FakeUnity::start(config, net.clone()).await.expect("an editor in memory starts");
     let editor_port = unity.port().expect("it listens");
     let read = |path: &str| host.read(&project.join(path), PROJECT_FILE_MAX_BYTES).ok();
+    let of_user = user_file(&*host, &project, dialect);
+    let of_user = of_user.map(|(file, path)| (file.label, host.read(&path, PROJECT_FILE_MAX_BYTES).ok()));
     let files: Vec<(&str, Option<Vec<u8>>)> =
-        dialect.project_files().iter().map(|file| (file.path, read(file.path))).collect();
+        dialect.project_files().iter().map(|file| (file.path, read(file.path))).chain(of_user).collect();
     let state = |content: &Option<Vec<u8>>| content.clone().map_or(FileState::Missing, FileState::Content);
     let known: ProjectFiles = files.iter().map(|(path, content)| (*path, state(content))).collect();
 
@@ -265,6 +268,7 @@ impl Session {
                 self.said.frames.push(body.to_vec());
                 match self.dialect.decode(&body) {
                     Ok(Inbound::Reply { number, reply }) if number == id.number => return Some(reply),
+                    Ok(Inbound::Next(reply)) => return Some(reply),
                     Ok(_) => {}
                     Err(bad) => panic!("{:?}: {bad}", String::from_utf8_lossy(&body)),
                 }

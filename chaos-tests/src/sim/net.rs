@@ -248,6 +248,8 @@ struct Proxied {
     package: &'static Package,
     /// Requests without an answer: the id on the wire, and the name in the history.
     open: Vec<(String, String)>,
+    /// How many requests without an id were sent.
+    asked: u64,
     /// Bytes from the editor that are not a complete frame yet.
     inbox: Vec<u8>,
     /// Bytes that the gateway reads next.
@@ -283,6 +285,7 @@ impl Proxied {
             born,
             package,
             open: Vec::new(),
+            asked: 0,
             inbox: Vec::new(),
             outbox: VecDeque::new(),
             eof: false,
@@ -404,6 +407,11 @@ impl Proxied {
             Shape::ConnectionEach => {
                 let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
                 call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
+            }
+            Shape::Stream { .. } if self.package.facts.unnumbered => {
+                self.asked += 1;
+                let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
+                call.map_or_else(|| own(&self.asked), |call| format!("{call}.{}", self.asked))
             }
             Shape::Stream { names_calls: false, .. } => {
                 let call = self.recorder.last_sent(Some(&asked.id));

@@ -43,7 +43,7 @@ pub struct FakeUnityArgs {
     /// change are named, and if it cannot work without, it refuses. What it makes there goes when it quits.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// Home directory of the editor's user, where the package keeps files there [default: no such files]
+    /// Home directory of the editor's user, where the package keeps files there [default: yours]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub home: Option<PathBuf>,
     /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process
@@ -118,7 +118,7 @@ impl FakeUnityArgs {
             timing_fields: self.timing_fields,
             tick: Duration::from_millis(self.tick_ms),
             project: self.project,
-            home: self.home,
+            home: self.home.or_else(std::env::home_dir),
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             pid: self.pid,
             listen_delay: Duration::from_millis(self.listen_delay_ms),

@@ -45,7 +45,8 @@ pub struct FakeUnityConfig {
     pub unfocused_tick: Duration,
     /// Project directory, whose files are updated as an editor would; `None`: no files.
     pub project: Option<PathBuf>,
-    /// Home directory of the user, for a package that keeps files there; `None`: it has no such files.
+    /// Home directory of the user, for a package that keeps files there; `None`: it has no such files, but on a simulated machine, which
+    /// has [`HOME`](crate::HOME).
     pub home: Option<PathBuf>,
     /// How long a command may take before the package answers that it took too long, where it has such a limit; `None`: as the package
     /// version does.

@@ -11,7 +11,7 @@
 mod args;
 mod config;
 mod conformance;
-pub mod coplay;
+mod coplay;
 mod events;
 mod face;
 mod fake_unity;
@@ -60,6 +60,6 @@ pub use package::{Call, Facts, Identity, Package, Port, Shape, Task};
 pub use package_version::PackageVersion;
 pub use packages::PACKAGES;
 pub use ports::OwnPort;
-pub use project::{Files, Machine};
+pub use project::{Files, HOME, Machine};
 pub use reset::{AbortiveTcp, ResetSwitch};
 pub use steer::{Ending, SteerOptions, run_process};

@@ -97,6 +97,8 @@ pub struct Facts {
     pub fixed_list: bool,
     /// Whether a change of the tools is announced.
     pub tells_of_changes: bool,
+    /// Whether neither messages nor replies have an id: one is on its way at a time.
+    pub unnumbered: bool,
     /// Whether results are texts that need not be JSON.
     pub text_results: bool,
     /// Whether a result that was torn still says beside itself that the call was a success.
@@ -112,6 +114,8 @@ pub struct Facts {
     pub progress: bool,
     /// Whether the package's own server adds arguments that its caller left out.
     pub adds_arguments: bool,
+    /// Whether the package's own server translates the arguments of this tool.
+    pub translates: fn(&str) -> bool,
     /// Tools that the editor cannot tell apart, as (what was called, what the editor takes it for).
     pub sent_as: &'static [(&'static str, &'static str)],
     /// The tool that reads Unity's console, if there is one.
@@ -163,7 +167,9 @@ impl Facts {
         identity: Identity::Unsaid,
         progress: false,
         adds_arguments: false,
+        translates: |_| false,
         sent_as: &[],
+        unnumbered: false,
         console: Some("get-logs"),
         other_names: &[],
     };

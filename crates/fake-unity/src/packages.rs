@@ -23,6 +23,7 @@ const LIST: &[(&Package, MakeFace)] = &[
     (&unity_mcp::PACKAGE, unity_mcp::face),
     (&pipeline::PACKAGE, pipeline::face),
     (&unity_cli_loop::PACKAGE, unity_cli_loop::face),
+    (&coplay::PACKAGE, coplay::face),
     #[cfg(feature = "toy")]
     (&toy::PACKAGE, toy::face),
     #[cfg(feature = "toy")]
@@ -30,9 +31,6 @@ const LIST: &[(&Package, MakeFace)] = &[
     #[cfg(feature = "toy")]
     (&toy_jobs::PACKAGE, toy_jobs::face),
 ];
-
-/// Packages that are played only where a configuration names them. No flag and no suite knows them: the gateway has no codec for them.
-const UNLISTED: &[(&Package, MakeFace)] = &[(&coplay::PACKAGE, coplay::face)];
 
 /// All packages, in the order of their turns.
 pub const PACKAGES: &[&Package] = &{
@@ -47,7 +45,7 @@ pub const PACKAGES: &[&Package] = &{
 
 /// Makes the side of the package that is in an editor with these settings.
 pub(crate) fn face(config: &FakeUnityConfig) -> Arc<dyn Face> {
-    let listed = LIST.iter().chain(UNLISTED).find(|(package, _)| *package == config.package);
+    let listed = LIST.iter().find(|(package, _)| *package == config.package);
     listed.map_or(LIST[0].1, |(_, make)| *make)(config)
 }
 

@@ -39,6 +39,9 @@ pub trait Files: Send + Sync + 'static {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 }
 
+/// The home of the user on a simulated machine.
+pub const HOME: &str = "/home/user";
+
 /// A simulated machine to which a fake editor writes its files. The project's folder itself is real.
 #[derive(Clone)]
 pub struct Machine(pub Arc<dyn Files>);

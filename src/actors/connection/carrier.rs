@@ -44,6 +44,10 @@ struct Port<'t> {
 impl Carrier for Port<'_> {
     fn connect(&self, longest: Duration) -> BoxFuture<'_, Result<BoxStream, Failure>> {
         Box::pin(async move {
+            // A connection to another project's editor would cost that editor's client its own.
+            if self.task.target.dialect.properties().one_client && self.look_up_owner().await?.is_none() {
+                return Err((ConnectFailure::Refused, "nothing listens".to_owned()));
+            }
             match timeout(longest, self.task.with.env.net.connect(self.port)).await {
                 Ok(Ok(stream)) => Ok(stream),
                 Ok(Err(error)) => {

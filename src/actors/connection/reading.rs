@@ -84,6 +84,7 @@ impl ConnectionTask {
         drop(frame);
         match inbound {
             Inbound::Reply { number, reply } => return self.reply_came(number, reply).await,
+            Inbound::Next(reply) => return self.next_reply_came(reply).await,
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
@@ -123,6 +124,14 @@ impl ConnectionTask {
             MayAnswer::ACall => Err(Disconnect::Protocol),
             MayAnswer::Nobody => Ok(()),
         }
+    }
+
+    async fn next_reply_came(&self, reply: Reply) -> Result<(), Disconnect> {
+        let Some(number) = self.exchange().only_open() else {
+            self.with.env.events.reply_unmatched(self.epoch, "nothing was asked");
+            return Err(Disconnect::Protocol);
+        };
+        self.reply_came(number, reply).await
     }
 
     pub(super) async fn reply_came(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {

@@ -16,6 +16,7 @@ use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::link::{Destination, Port};
+use crate::protocol::dialect::EditorTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::request::List;
@@ -111,7 +112,7 @@ impl SessionActor {
     fn offered_tool(&self, link: &Port, role: Role) -> Option<Entry> {
         let entry = tool_of(link, role)?;
         let refused = link.refusal(&entry, self.seat.client.id);
-        let fits = role == Role::Compile || entry.tool.annotations.read_only_hint;
+        let fits = role == Role::Compile || only_reads(&entry.tool);
         (refused.is_none() && fits).then_some(entry)
     }
 
@@ -223,7 +224,7 @@ impl SessionActor {
     fn read_console(&self, link: &Port, new: NewRequest<ReadResource>) {
         let is_live = link.published().source == Source::Live;
         let name = match tool_of(link, Role::Console) {
-            Some(entry) if !entry.tool.annotations.read_only_hint => {
+            Some(entry) if !only_reads(&entry.tool) => {
                 return self.not_found(&new, "the editor does not declare its console tool to be read-only");
             }
             Some(entry) => entry.name,
@@ -315,4 +316,10 @@ fn compile_errors(link: &Port) -> Value {
         "warnings": seen.compiled.warnings,
         "more_errors": seen.compiled.is_cut(),
     })
+}
+
+/// Whether a call without arguments of a tool that reads changes nothing. A tool that can also clear what it reads is declared
+/// repeatable, and reads if it is not told otherwise.
+fn only_reads(tool: &EditorTool) -> bool {
+    tool.annotations.read_only_hint || tool.repeatable
 }

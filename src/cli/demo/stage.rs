@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::cli::child::{self, News, Process, Source};
 use crate::limits::demo::DEMO_NEWS_MAX;
+use crate::protocol::dialect;
 
 pub const PROJECT: &str = "MyGame";
 
@@ -54,6 +55,11 @@ impl Stage {
         self.folder.join(PROJECT)
     }
 
+    /// The home of the user, for packages that keep files there: nothing of the real one is touched.
+    fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
     /// The package of the fake editor.
     pub fn package(&self) -> &'static Package {
         self.package
@@ -63,7 +69,7 @@ impl Stage {
     pub fn start_unity(&mut self, times: UnityTimes) -> io::Result<()> {
         let mut command = child::command(&self.folder, "fake-unity.log")?;
         command.arg("fake-unity").arg("--project").arg(self.project()).arg("--count-file").arg(self.count_file());
-        command.arg("--dialect").arg(self.package.name);
+        command.arg("--dialect").arg(self.package.name).arg("--home").arg(self.home());
         command.arg("--compile-ms").arg(times.compile.as_millis().to_string());
         command.arg("--compile-reload-ms").arg(times.compile_reload.as_millis().to_string());
         if let Some(port) = &self.port {
@@ -76,6 +82,10 @@ impl Stage {
     /// Starts the gateway for the project as a client would, with `--port` only if [`Stage::port`] is set.
     pub fn start_gateway(&mut self) -> io::Result<()> {
         let mut command = child::gateway(&self.folder, &self.project())?;
+        let file = dialect::named(self.package.name).and_then(|dialect| dialect.user_file(""));
+        if let Some(file) = file {
+            command.env(file.variable, self.home().join(file.folder));
+        }
         if let Some(port) = &self.port {
             command.arg("--port").arg(port.number().to_string());
         }

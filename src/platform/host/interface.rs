@@ -150,6 +150,11 @@ pub trait Host: Send + Sync + 'static {
     fn lacks_descriptors(&self) -> bool {
         false
     }
+    /// Returns the folder that this environment variable names, otherwise the one of this name in the user's home. `None` if there is
+    /// no home.
+    fn user_folder(&self, _variable: &str, _name: &str) -> Option<PathBuf> {
+        None
+    }
     /// Returns random bytes that differ from all others. Somebody may be able to guess them, so no secret is made of
     /// them.
     fn random(&self) -> [u8; 16];

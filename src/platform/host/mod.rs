@@ -44,6 +44,11 @@ impl Host for RealHost {
         Ok(bytes)
     }
 
+    fn user_folder(&self, variable: &str, name: &str) -> Option<PathBuf> {
+        let named = std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        named.or_else(|| Some(std::env::home_dir()?.join(name)))
+    }
+
     fn ends(&self, path: &Path, head: usize, tail: usize) -> io::Result<(Vec<u8>, Vec<u8>)> {
         use std::io::{Read as _, Seek as _, SeekFrom};
         let mut file = patiently(is_in_use, || open_without_following(path))?;

@@ -31,9 +31,9 @@ mod tests {
         assert_eq!(names("execute_menu_item"), ["execute-menu-item", "menu"]);
         let code = ["execute-csharp", "execute_code", "query", "eval", "eval_file", "run_script"];
         assert_eq!(names("execute-dynamic-code"), code);
-        let code = ["execute-csharp", "eval", "eval_file", "run_script", "execute-dynamic-code"];
+        let code = ["execute-csharp", "eval", "eval_file", "run_script", "execute-dynamic-code", "query"];
         assert_eq!(names("execute_code"), code);
-        let play = ["play-mode", "editor_play", "editor_stop", "editor_pause", "control-play-mode"];
+        let play = ["play-mode", "editor_play", "editor_stop", "editor_pause", "manage_editor", "control-play-mode"];
         assert_eq!(names("stop_game"), play);
         assert_eq!(names("compile"), ["recompile"]);
     }

@@ -21,6 +21,9 @@ pub enum Inbound {
         /// The content of the reply.
         reply: Reply,
     },
+    /// A reply of an editor whose replies name no request: it answers the only one that is open. Where none is, requests and replies
+    /// no longer go together, and the connection ends.
+    Next(Reply),
     /// Something that happened in the editor.
     Event(EditorEvent),
     /// Progress of a call.
@@ -88,6 +91,8 @@ pub enum RefusedCall {
     Any,
     /// A call of this tool.
     Tool(String),
+    /// A call of one of these tools.
+    OneOf(&'static [&'static str]),
     /// A call that named the editor that it is for.
     NamesEditor,
 }
@@ -99,6 +104,7 @@ impl Refused {
         let proves = match &self.of {
             RefusedCall::Any => true,
             RefusedCall::Tool(refused) => refused == tool,
+            RefusedCall::OneOf(refused) => refused.contains(&tool),
             RefusedCall::NamesEditor => names_editor,
         };
         proves.then_some(self.how)

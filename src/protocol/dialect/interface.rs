@@ -8,7 +8,7 @@ use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order, OwnServer,
     PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
-    Reply, Secret, Sending, Shape, Standing, ToolListing, Turn, UnreadableCalls, WireId, WorkStatus, Wreck,
+    Reply, Secret, Sending, Shape, Standing, ToolListing, Turn, UnreadableCalls, UserFile, WireId, WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -25,6 +25,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn properties(&self) -> &'static Properties;
     /// The project's files that [`read_project`](Dialect::read_project) needs.
     fn project_files(&self) -> &'static [ProjectFile];
+    /// The user's file about this project that [`read_project`](Dialect::read_project) needs too, if the package has one. `project`:
+    /// the path without links, as the system spells it.
+    fn user_file(&self, _project: &str) -> Option<UserFile> {
+        None
+    }
     /// Reads the facts about the editor from those files.
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts;
     /// Returns where the editor is reached, if it is met at this port.

@@ -5,6 +5,7 @@ mod answer;
 mod arguments;
 mod arrival;
 mod compiled;
+pub mod coplay;
 pub mod elsewhere;
 mod endpoint;
 mod errors;
@@ -74,6 +75,7 @@ pub const ALL: Dialects = &[
     &toy_jobs::ToyJobs,
     &unity_mcp::UnityMcp,
     &pipeline::Pipeline,
+    &coplay::Coplay,
     &unity_cli_loop::UnityCliLoop,
     &umcp::Umcp,
     &uloop::Uloop,

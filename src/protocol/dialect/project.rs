@@ -17,6 +17,21 @@ pub struct ProjectFile {
     pub names_process: bool,
 }
 
+/// A file of the user in which an editor says of one project what it does. Its folder is below the user's home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserFile {
+    /// How users read it, with the same text for every project. [`ProjectFiles`] has its content under this name.
+    pub label: &'static str,
+    /// The folder in the user's home.
+    pub folder: &'static str,
+    /// The environment variable that names another folder.
+    pub variable: &'static str,
+    /// The file's name in that folder.
+    pub name: String,
+    /// The member that changes all the time, without news.
+    pub beat: &'static str,
+}
+
 /// The state of one [`ProjectFile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
@@ -63,7 +78,7 @@ impl Unreadable {
     }
 }
 
-/// The files of one project. The keys are the paths that the dialect names.
+/// The files of one project. The keys are the paths and labels that the dialect names.
 pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 
 /// What a project's files say about its editor.

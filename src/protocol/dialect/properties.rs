@@ -15,6 +15,9 @@ pub struct Properties {
     pub request_max_bytes: usize,
     /// Whether a call's message holds all arguments, so that it is never shorter than they are in compact form.
     pub sends_all_arguments: bool,
+    /// Whether an editor closes the connection of its client when another one connects. Then nothing is connected to before its owner is
+    /// known.
+    pub one_client: bool,
     /// Ports to try if no file or flag names one, best first.
     pub default_ports: &'static [u16],
     /// Whether the package's own server takes the editor's address from `UNITY_HOST` and `UNITY_PORT`.

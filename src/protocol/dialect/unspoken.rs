@@ -15,12 +15,7 @@ pub struct Unspoken {
 }
 
 /// The known packages, by the name in their own `package.json`.
-pub const UNSPOKEN: [Unspoken; 3] = [
-    Unspoken {
-        id: "com.coplaydev.unity-mcp",
-        title: "CoplayDev's MCP for Unity",
-        embedded: "Packages/com.coplaydev.unity-mcp/package.json",
-    },
+pub const UNSPOKEN: [Unspoken; 2] = [
     Unspoken {
         id: "com.ivanmurzak.unity.mcp",
         title: "IvanMurzak's Unity-MCP (AI Game Developer)",
@@ -33,25 +28,16 @@ pub const UNSPOKEN: [Unspoken; 3] = [
     },
 ];
 
-/// The path of the first package when it comes from the Asset Store.
-const COPLAY_ASSET: &str = "Assets/MCPForUnity/package.json";
-
 /// The project files that [`read`] needs.
-pub const FILES: &[ProjectFile] = &[
-    whole(MANIFEST),
-    whole(LOCK),
-    seen(UNSPOKEN[0].embedded),
-    seen(UNSPOKEN[1].embedded),
-    seen(UNSPOKEN[2].embedded),
-    seen(COPLAY_ASSET),
-];
+pub const FILES: &[ProjectFile] =
+    &[whole(MANIFEST), whole(LOCK), seen(UNSPOKEN[0].embedded), seen(UNSPOKEN[1].embedded)];
 
 /// Returns the unsupported packages that are in a project.
 pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
     let there = |package: &&Unspoken| {
         let mut facts = ProjectFacts::default();
         unity::read_package(files, &[(package.id, package.embedded)], &mut facts);
-        facts.installed || (package.id == UNSPOKEN[0].id && unity::is_there(files, COPLAY_ASSET))
+        facts.installed
     };
     UNSPOKEN.iter().filter(there).collect()
 }

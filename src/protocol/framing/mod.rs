@@ -44,6 +44,9 @@ pub enum BadFrame {
     /// The value is not a plain decimal number (`+5`, `0x10`, `-1`, empty, 400 digits).
     #[error("the Content-Length is not a plain decimal number")]
     LengthMalformed,
+    /// The peer does not begin with the line that the dialect demands; the text says what it is instead.
+    #[error("{0}")]
+    NoGreeting(&'static str),
     /// The frame is larger than the bound; no memory was reserved for its announced length.
     #[error("the frame has {length} bytes, more than the {max} that are accepted")]
     TooLarge {

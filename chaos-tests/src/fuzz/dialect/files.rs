@@ -93,8 +93,10 @@ pub(super) fn project(sides: &Sides, input: &[u8]) {
         (_, false) => FileState::Present,
         (content, true) => FileState::Content(content.to_vec()),
     };
+    let of_user = sides.dialect.user_file("/project").map(|file| (file.label, true));
+    let wanted = wanted.iter().map(|file| (file.path, file.content)).chain(of_user);
     let files: ProjectFiles =
-        wanted.iter().zip(contents).map(|(file, content)| (file.path, state(content, file.content))).collect();
+        wanted.zip(contents).map(|((path, is_read), content)| (path, state(content, is_read))).collect();
     let facts = sides.dialect.read_project(&files);
     facts.problems.iter().for_each(|problem| check_words(problem));
     assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
@@ -104,7 +106,9 @@ pub(super) fn project(sides: &Sides, input: &[u8]) {
     if files.values().all(|state| *state == FileState::Missing) {
         assert_eq!(facts, ProjectFacts::default());
     }
-    if let Some((_, file)) = facts.port {
+    if let (Some((_, file)), Port::InHome(folder, _)) = (facts.port, sides.facts().port) {
+        assert!(file.contains(folder), "the port is in another file");
+    } else if let Some((_, file)) = facts.port {
         assert_eq!(sides.facts().port.file().map(|(path, _)| path), Some(file), "the port is in another file");
         assert!(
             !matches!(sides.facts().port, Port::Record(..)) || facts.editor_pid.is_some(),

@@ -36,10 +36,14 @@ pub(super) fn decode(sides: &Sides, body: &[u8]) {
     // The dialect reads each member by itself, so it accepts a message with a member that `Value` cannot hold (a lone surrogate,
     // a number out of range). Such a message cannot be checked here.
     let (Ok(inbound), Some(message)) = (inbound, message) else { return };
-    assert!(message.is_object(), "a message is an object");
+    assert!(message.is_object() || matches!(inbound, Inbound::Next(_)), "a message is an object");
     match inbound {
         Inbound::Reply { number, reply } => {
             assert_eq!(own_number(sides, &message), Some(number), "only our own spelling is ours: {message}");
+            check_reply(sides, reply, body, &message);
+        }
+        Inbound::Next(reply) => {
+            assert!(sides.facts().unnumbered, "replies have a name");
             check_reply(sides, reply, body, &message);
         }
         Inbound::Progress(progress) => check_progress(sides, &progress, &message),

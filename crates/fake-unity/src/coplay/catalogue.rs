@@ -69,6 +69,11 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static ToolSpec> {
     LINES.iter().map(|line| &line.spec)
 }
 
+/// Whether a tool is one of the package.
+pub(super) fn is_built_in(name: &str) -> bool {
+    LINES.iter().any(|line| line.spec.name == name)
+}
+
 /// Whether a command reads one of the resources of which the model knows nothing more.
 pub(super) fn is_resource(name: &str) -> bool {
     RESOURCES.contains(&name)
@@ -110,7 +115,7 @@ fn parameter(name: &str, param: &Param) -> Value {
 /// Returns what `get_tool_states` says of all tools.
 pub(super) fn states(tools: &[Tool], is_disabled: impl Fn(&str) -> bool) -> Value {
     let state = |tool: &Tool| {
-        let is_built_in = LINES.iter().any(|line| line.spec.name == tool.spec.name);
+        let is_built_in = is_built_in(tool.spec.name);
         let mut state = entry(tool);
         state["enabled"] = (!is_disabled(&tool.name)).into();
         state["auto_register"] = true.into();

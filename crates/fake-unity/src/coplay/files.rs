@@ -11,7 +11,7 @@ use crate::face::Step;
 use crate::guard::gone_is_fine;
 use crate::json::Object;
 use crate::model::Editor;
-use crate::project::{Machine, UNITY_VERSION};
+use crate::project::{HOME, Machine, UNITY_VERSION};
 
 /// How long a file is empty, or away, before it has its text. In the real package it is less.
 const TORN: Duration = Duration::from_millis(1);
@@ -100,7 +100,8 @@ impl Bridge {
 
 impl<'a> Home<'a> {
     fn of(editor: &'a Editor) -> Option<Self> {
-        let folder = editor.config.home.as_ref()?.join(HOME_FOLDER);
+        let simulated = editor.config.machine.as_ref().map(|_| Path::new(HOME));
+        let folder = editor.config.home.as_deref().or(simulated)?.join(HOME_FOLDER);
         Some(Self { editor, folder, data_path: data_path(editor.project.as_ref()?.root()) })
     }
 

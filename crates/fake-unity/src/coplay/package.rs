@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::bridge::V9_5;
 use super::wire::{FRAME_MAX_BYTES, LENGTH_BYTES};
 use crate::observer::{self, Answered, Asked, NoFrame, Wire};
 use crate::package::{COMPILE_ACT, Call, Facts, Package, Port, Shape, Task, usual};
@@ -10,8 +11,16 @@ use crate::package_version::PackageVersion;
 /// The package's id.
 pub(super) const ID: &str = "com.coplaydev.unity-mcp";
 
-/// The tools of the package's own server that are other commands of the editor's tool `manage_script`.
-const OF_SCRIPTS: usize = 7;
+/// The tools of the package's own server that are other commands of the editor's tool `manage_script`, but for the one that searches in
+/// a file that it has read: no editor does that.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("apply_text_edits", "manage_script"),
+    ("create_script", "manage_script"),
+    ("delete_script", "manage_script"),
+    ("get_sha", "manage_script"),
+    ("script_apply_edits", "manage_script"),
+    ("validate_script", "manage_script"),
+];
 
 /// MCP for Unity by CoplayDev.
 pub static PACKAGE: Package = Package {
@@ -21,7 +30,7 @@ pub static PACKAGE: Package = Package {
     facts: Facts {
         manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
         port: Port::InHome(super::names::HOME_FOLDER, "unity_port"),
-        default_ports: &[6400],
+        default_ports: &[],
         versions: &[
             PackageVersion::new(8, 0, 0),
             PackageVersion::new(9, 5, 0),
@@ -30,12 +39,14 @@ pub static PACKAGE: Package = Package {
         ],
         // Nothing has an id.
         shape: Shape::Stream { names_calls: false, names_all: false },
+        unnumbered: true,
         request_max_bytes: FRAME_MAX_BYTES,
+        translates: |tool| super::catalogue::is_built_in(tool) || SCRIPTS.iter().any(|(name, _)| *name == tool),
+        sent_as: SCRIPTS,
         parallel: &[],
         repeatable: &[
             "debug_request_context",
             "find_gameobjects",
-            "find_in_file",
             "get_sha",
             "get_test_job",
             "manage_script_capabilities",
@@ -45,12 +56,9 @@ pub static PACKAGE: Package = Package {
             "unity_reflect",
             "validate_script",
         ],
-        greeting: ("\"type\":", &["ping", "get_project_info", "get_tool_states"]),
+        greeting: ("\"type\":", &["raw ping", "get_tool_states"]),
         shows_reloads: true,
-        compile_tells: false,
-        main_thread_question: |_| Some("ping"),
         tells_of_changes: false,
-        says_success_apart: true,
         adds_arguments: true,
         console: Some("read_console"),
         other_names: &[
@@ -66,7 +74,8 @@ pub static PACKAGE: Package = Package {
         asked: |frame, message| {
             let is_raw = frame.get(LENGTH_BYTES..) == Some(b"ping".as_slice());
             let method = if is_raw { "raw ping".to_owned() } else { observer::text(message.get("type")) };
-            Asked { method, ..Asked::default() }
+            let is_call = !["raw ping", "ping", "get_tool_states"].contains(&method.as_str());
+            Asked { method, is_call, ..Asked::default() }
         },
         answered: |message| match message.get("status")?.as_str()? {
             "success" => {
@@ -79,7 +88,7 @@ pub static PACKAGE: Package = Package {
         listed: |result| {
             let tools = result.pointer("/data/tools")?;
             let has_scripts = tools.as_array()?.iter().any(|tool| tool.get("name") == Some(&"manage_script".into()));
-            Some(observer::entries(tools)? + if has_scripts { OF_SCRIPTS } else { 0 })
+            Some(observer::entries(tools)? + if has_scripts { SCRIPTS.len() } else { 0 })
         },
         is_unrun,
         ..Wire::FRAMES
@@ -88,8 +97,13 @@ pub static PACKAGE: Package = Package {
         Task::Logs => Call::repeatable("read_console", json!({"action": "get"})),
         Task::Compile => Call::of(
             "refresh_unity",
-            json!({"mode": "force", "scope": "all", "compile": "request", "wait_for_ready": true}),
+            json!({"mode": "force", "scope": "all", "compile": "request", "wait_for_ready": false}),
         ),
+        // Before 9.5 the editor lists no tools, so one of the project's own tools is called through another.
+        _ if version < V9_5 => {
+            let Call { tool, arguments, .. } = usual(task, text, version);
+            Call::of("execute_custom_tool", json!({"tool_name": tool, "parameters": arguments}))
+        }
         _ => usual(task, text, version),
     },
 };
@@ -110,7 +124,8 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
 
 /// An exception may have any words, but it always names itself as one.
 fn is_unrun(message: &Value) -> bool {
-    if message.pointer("/result/code").and_then(Value::as_str) == Some("tests_running") {
+    let code = message.pointer("/result/code").and_then(Value::as_str);
+    if ["tests_running", "compiling_or_reloading"].map(Some).contains(&code) {
         return message.pointer("/result/success") == Some(&Value::Bool(false));
     }
     let Some(error) = message.get("error").and_then(Value::as_str) else { return false };

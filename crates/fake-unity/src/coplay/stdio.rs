@@ -127,13 +127,18 @@ impl Bridge {
             Ok(Some(done)) => Some(done),
             Err(_) => None,
         };
+        let mut is_told = !is_tool;
         let (reply, then) = match done {
             Some(Done { result, then }) if !(is_tool && editor.loses_answer()) => {
                 (result.map(Object::finish).unwrap_or_default(), then)
             }
             lost => {
-                if let Some(order) = lost.and_then(|done| done.then) {
-                    editor.order(order);
+                if let Some(Done { result, then }) = lost {
+                    let reply = result.map(Object::finish).unwrap_or_default();
+                    let outcome = commands::outcome(&reply);
+                    editor.event(Event::CallEnded { connection, tool: name.clone(), outcome });
+                    is_told = true;
+                    then.into_iter().for_each(|order| editor.order(order));
                 }
                 // A lost answer is one of a tool that returned nothing: its client waits in vain.
                 tokio::time::sleep_until(until).await;
@@ -146,7 +151,7 @@ impl Bridge {
             editor.order(order);
         }
         written?;
-        if is_tool {
+        if !is_told {
             editor.event(Event::CallEnded { connection, tool: name, outcome: commands::outcome(&reply) });
         }
         Ok(Some(()))

@@ -117,7 +117,7 @@ async fn if_the_port_is_taken_during_a_reload_each_package_does_what_it_does_and
             .chain(PACKAGES[1..].iter().filter(|package| !package.facts.dials).map(|package| {
                 let config = FakeUnityConfig { package, ..config() };
                 let if_taken = crate::packages::face(&config).if_taken();
-                (config, if_taken.behind > 0 || if_taken.then_any)
+                (config, if_taken.behind > 0 || if_taken.among.is_some() || if_taken.then_any)
             }))
     {
         if !crate::packages::face(&config).keeps_port() {

@@ -38,6 +38,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     // No default port: without the instance file there is no token, so no editor can be greeted.
     default_ports: &[],
     reads_unity_port: false,

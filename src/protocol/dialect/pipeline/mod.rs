@@ -35,6 +35,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: true,
     request_max_bytes: PIPELINE_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Jobs,

@@ -26,6 +26,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: false,
     request_max_bytes: REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Stream,

@@ -34,6 +34,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: false,
     request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     // The system chooses the port; only the instance file names it.
     default_ports: &[],
     reads_unity_port: false,

@@ -46,6 +46,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     default_ports: &[DEFAULT_PORT],
     reads_unity_port: false,
     shape: Shape::Stream,

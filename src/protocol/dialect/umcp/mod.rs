@@ -36,6 +36,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: false,
     request_max_bytes: UMCP_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     default_ports: DEFAULT_PORTS,
     reads_unity_port: false,
     shape: Shape::Stream,

@@ -38,6 +38,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     sends_all_arguments: true,
+    one_client: false,
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Stream,

@@ -37,6 +37,7 @@ static PROPERTIES: Properties = Properties {
     heartbeat: true,
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
     sends_all_arguments: false,
+    one_client: false,
     default_ports: DEFAULT_PORTS,
     reads_unity_port: true,
     shape: Shape::Requests,

@@ -1,0 +1,148 @@
+//! MCP for Unity by CoplayDev, 8.0 to 10.3, in its stdio mode: JSON in frames over TCP, and replies without an id.
+//!
+//! The editor listens, and a file in the user's home says where. It serves one client: each that connects closes all others, so nothing
+//! is probed by connecting. A connection reads a command, waits for its end, writes the reply, and reads the next one. So one command is
+//! on its way at a time, and a reply belongs to it. After the package's time limit the editor answers with an error, and the command
+//! goes on all the same. `tests/vectors/coplay/` holds literal messages, observed with the package's own C# code.
+
+mod answer;
+mod arguments;
+mod catalogue;
+mod form;
+mod framer;
+mod project;
+mod tools;
+mod wire;
+mod within;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::value::RawValue;
+
+use super::{
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
+    ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
+    Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+};
+use crate::limits::COPLAY_REQUEST_MAX_BYTES;
+use crate::protocol::framing::Framer;
+
+static PROPERTIES: Properties = Properties {
+    window: 1,
+    push: false,
+    // A ping waits behind the command that runs.
+    heartbeat: false,
+    request_max_bytes: COPLAY_REQUEST_MAX_BYTES,
+    sends_all_arguments: false,
+    one_client: true,
+    // Only the file in the user's home names the port.
+    default_ports: &[],
+    reads_unity_port: false,
+    shape: Shape::Stream,
+    roles: Roles {
+        compile: &[],
+        console: &["read_console"],
+        play_mode: &["manage_editor"],
+        code: &["execute_code"],
+        editor_state: &[],
+        menu_item: &["execute_menu_item"],
+    },
+    listed_first: &["core"],
+};
+
+/// The dialect of MCP for Unity in stdio mode.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Coplay;
+
+impl Dialect for Coplay {
+    fn name(&self) -> &'static str {
+        "coplay"
+    }
+
+    fn title(&self) -> &'static str {
+        "MCP for Unity (CoplayDev)"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn user_file(&self, project: &str) -> Option<UserFile> {
+        Some(project::status_file(project))
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files)
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(false)
+    }
+
+    fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
+        said.starts_with(framer::WELCOME.as_bytes()).then_some("the bridge of MCP for Unity (--dialect coplay)")
+    }
+
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(framer::Frames::default())
+    }
+
+    fn encode(&self, _id: WireId, order: &Order<'_>) -> Result<Encoded, EncodeError> {
+        wire::encode(order).map(Encoded::Frame)
+    }
+
+    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
+        Ok(Inbound::Next(answer::read_reply(frame)))
+    }
+
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
+        wire::check_greeting(said)
+    }
+
+    fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {
+        tools::read(reply)
+    }
+
+    fn stated_tools(&self) -> Option<ToolListing> {
+        Some(tools::stated())
+    }
+
+    fn turn(&self, tool: &EditorTool) -> Turn {
+        if PROPERTIES.lists_first(tool) { Turn::First } else { tools::turn(tool) }
+    }
+
+    fn prepare_call(
+        &self,
+        _sending: &Sending<'_>,
+        name: &str,
+        _tool: Option<&EditorTool>,
+        arguments: &RawValue,
+    ) -> PreparedCall {
+        answer::prepare(name, arguments)
+    }
+
+    fn tools_within(&self, tool: &str, arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {
+        within::tools(tool, arguments)
+    }
+
+    fn gives_up(&self, reply: &Reply) -> bool {
+        answer::gives_up(reply)
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        answer::read_answer(reply)
+    }
+
+    fn read_result_file(&self, _bytes: &[u8]) -> Option<Reply> {
+        None
+    }
+
+    fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
+        Err(BadMessage::NotAMessage("the package pushes nothing"))
+    }
+}
