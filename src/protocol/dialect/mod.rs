@@ -5,6 +5,7 @@ mod answer;
 mod arguments;
 mod arrival;
 mod compiled;
+pub mod coplay;
 pub mod elsewhere;
 mod endpoint;
 mod errors;
