@@ -211,6 +211,8 @@ pub const ARRIVAL_WORDS_MAX_BYTES: usize = 16 * 1024;
 pub const ARRIVAL_TOLD_MAX: Duration = Duration::from_secs(1);
 /// How often a port on which editors are expected is tried again while another program has it.
 pub const ARRIVAL_BIND_EVERY: Duration = Duration::from_millis(500);
+/// In how many of these tries that program is looked up: each tenth second, since that may need a look at all processes.
+pub const ARRIVAL_NAMED_EVERY: usize = 20;
 /// How long a connect to loopback may take; a running listener answers in microseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a greeting may take before the peer is given up as wrong or frozen. The greeting needs Unity's main thread, which an

@@ -15,7 +15,9 @@ mod types;
 use std::path::{Path, PathBuf};
 
 pub use self::look::facts;
-pub use self::owner::{check_owner, check_process, opened_project, same_project, target_now};
+pub use self::owner::{
+    NotBelieved, check_caller, check_owner, check_process, opened_project, same_project, target_now,
+};
 pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;
 use crate::platform::host::Host;

@@ -10,12 +10,14 @@ mod watch;
 #[cfg(not(target_os = "linux"))]
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use self::interface::{
-    FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary, run,
+    Caller, FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary,
+    run,
 };
 #[cfg(windows)]
 pub use self::processes::user_of;
@@ -171,6 +173,34 @@ impl Host for RealHost {
     #[cfg(target_os = "linux")]
     fn port_owner_near(&self, port: u16, expected: u32) -> Option<Owner> {
         owner(sockets::Proc::default().listener(port, Some(expected))?)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn caller(&self, from: SocketAddr, to: u16) -> Caller {
+        let SocketAddr::V4(from) = from else { return Caller::Untold };
+        match sockets::Proc::default().caller(from, to) {
+            Some((user, _)) if user != rustix::process::geteuid().as_raw() => Caller::OfOtherUser,
+            Some((_, pid)) => pid.and_then(owner).map_or(Caller::Untold, Caller::Process),
+            None => Caller::Untold,
+        }
+    }
+
+    /// macOS lists no sockets of other users' processes, so there nothing is told of them.
+    #[cfg(not(target_os = "linux"))]
+    fn caller(&self, from: SocketAddr, _to: u16) -> Caller {
+        let all = listeners::get_all().unwrap_or_default();
+        let is_it = |listener: &listeners::Listener| {
+            let socket = SocketAddr::new(listener.socket.ip().to_canonical(), listener.socket.port());
+            listener.protocol == listeners::Protocol::TCP && !is_listening(listener) && socket == from
+        };
+        let Some(found) = all.into_iter().find(is_it) else { return Caller::Untold };
+        let pid = found.process.pid;
+        // Windows does not tell the user of a process that this user may not open.
+        #[cfg(windows)]
+        if user_of(pid) != user_of(std::process::id()) {
+            return Caller::OfOtherUser;
+        }
+        Caller::Process(Owner { pid, name: found.process.name, command_line: processes::command_line(pid) })
     }
 
     #[cfg(target_os = "linux")]
@@ -465,5 +495,18 @@ mod tests {
         let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
         let owner = RealHost.port_owner(listener.local_addr().port());
         assert_eq!(owner.map(|owner| owner.pid), Some(std::process::id()));
+    }
+
+    #[tokio::test]
+    async fn whoever_has_connected_is_traced_to_its_process() {
+        let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
+        let port = listener.local_addr().port();
+        let near = crate::net::Net::connect(&crate::net::Tcp, port).await.unwrap();
+        let (_far, from) = listener.accept().await.unwrap();
+        let Caller::Process(owner) = RealHost.caller(from, port) else { panic!("{:?}", RealHost.caller(from, port)) };
+        assert_eq!(owner.pid, std::process::id());
+        assert_eq!(RealHost.caller(listener.local_addr(), from.port()), RealHost.caller(from, port), "the other end");
+        drop((near, _far));
+        assert_eq!(RealHost.caller(listener.local_addr(), port), Caller::Untold, "a listener has connected to nobody");
     }
 }

@@ -64,6 +64,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn reception(&self) -> Option<Box<dyn Reception>> {
         None
     }
+    /// What a user can do if a program with this command line has the port to which the editor would connect, as an instruction. It says
+    /// first what the program is, if the package knows it.
+    fn frees_port(&self, _command_line: &[String]) -> &'static str {
+        "end it, or set another port in the editor and name that one here (--port)"
+    }
     /// Makes a decoder for a new stream of frames. A dialect without frames has none.
     fn framer(&self) -> Box<dyn Framer> {
         Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))

@@ -6,6 +6,7 @@
 //! stands still. A reload ends the connection without a word, and the editor connects again after it. `tests/vectors/coplay-http/` holds
 //! literal messages.
 
+mod port;
 mod reception;
 mod wire;
 
@@ -82,6 +83,10 @@ impl Dialect for CoplayHttp {
 
     fn reception(&self) -> Option<Box<dyn Reception>> {
         Some(Box::new(Hub::default()))
+    }
+
+    fn frees_port(&self, command_line: &[String]) -> &'static str {
+        port::frees(command_line)
     }
 
     fn framer(&self) -> Box<dyn Framer> {
