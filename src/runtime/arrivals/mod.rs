@@ -404,3 +404,6 @@ impl AsyncWrite for Arrived {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests;
