@@ -185,3 +185,38 @@ pub fn same_project(a: &Path, b: &Path) -> bool {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     plain(a) == plain(b)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::host::RealHost;
+    use crate::protocol::dialect;
+
+    /// A process that connects to us is judged as one that listens: by its command line, then by the project's record of its editor.
+    #[test]
+    fn whoever_connects_must_be_the_projects_editor() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = config::canonical(folder.path()).unwrap();
+        let path = root.to_str().unwrap();
+        let checked = |caller, is_named| check_caller(&RealHost, caller, &root, dialect::ALL[0], is_named);
+        let process = |pid: u32, words: &[&str]| {
+            let command_line = words.iter().map(|word| (*word).to_owned()).collect();
+            Caller::Process(Owner { pid, name: "Unity".to_owned(), command_line })
+        };
+        assert_eq!(checked(process(1, &["Unity", "-projectPath", path]), false), Ok(()));
+        let elsewhere = std::env::temp_dir().to_string_lossy().into_owned();
+        for is_named in [false, true] {
+            let worker = process(1, &["Unity", "-name", "AssetImportWorker0", "-projectPath", path]);
+            assert!(matches!(checked(worker, is_named), Err(NotBelieved::Worker(_))));
+            let other = process(1, &["Unity", "-projectPath", &elsewhere]);
+            assert!(matches!(checked(other, is_named), Err(NotBelieved::OtherProject { .. })));
+            assert_eq!(checked(Caller::OfOtherUser, is_named), Err(NotBelieved::OfOtherUser));
+            assert_eq!(checked(Caller::Untold, is_named).is_ok(), is_named);
+            assert_eq!(checked(process(1, &["node"]), is_named).is_ok(), is_named);
+        }
+        std::fs::create_dir(root.join("Library")).unwrap();
+        std::fs::write(root.join("Library/EditorInstance.json"), r#"{"process_id":4711}"#).unwrap();
+        assert_eq!(checked(process(4711, &["Unity"]), false), Ok(()));
+        assert!(matches!(checked(process(4712, &["Unity"]), false), Err(NotBelieved::Unproven(_))));
+    }
+}

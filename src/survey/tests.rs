@@ -6,7 +6,7 @@ use crate::config::{self, PortSource};
 use crate::fsm::bridge::{ConnectFailure, Sign};
 use crate::fsm::cause::Cause;
 use crate::net::BoxFuture;
-use crate::platform::host::{Caller, Liveness, Owner, Process, RealHost, Watch};
+use crate::platform::host::{Liveness, Owner, Process, RealHost, Watch};
 use crate::protocol::dialect::{self, Endpoint, Expected};
 
 /// A machine with real files, and with processes that the test defines.
@@ -482,30 +482,4 @@ fn a_link_in_place_of_a_projects_file_is_told_as_one() {
             .join(" ")
             .contains("is not a regular file, so it is not read: move it away, then set the port again")
     );
-}
-
-/// A process that connects to us is judged as one that listens: by its command line, then by the project's record of its editor.
-#[test]
-fn whoever_connects_must_be_the_projects_editor() {
-    let project = Project::new();
-    let root = project.path();
-    let path = root.to_str().unwrap();
-    let dialect = dialect::ALL[0];
-    let checked = |caller: Caller, is_named: bool| check_caller(&Machine::default(), caller, &root, dialect, is_named);
-    let process = |pid: u32, words: &[&str]| Caller::Process(owner(pid, words));
-    let editor = ["Unity", "-projectPath", path];
-    assert_eq!(checked(process(1, &editor), false), Ok(()));
-    let elsewhere = std::env::temp_dir().to_string_lossy().into_owned();
-    for is_named in [false, true] {
-        let worker = process(1, &["Unity", "-name", "AssetImportWorker0", "-projectPath", path]);
-        assert!(matches!(checked(worker, is_named), Err(NotBelieved::Worker(_))));
-        let other = process(1, &["Unity", "-projectPath", &elsewhere]);
-        assert!(matches!(checked(other, is_named), Err(NotBelieved::OtherProject { .. })));
-        assert_eq!(checked(Caller::OfOtherUser, is_named), Err(NotBelieved::OfOtherUser));
-        assert_eq!(checked(Caller::Untold, is_named).is_ok(), is_named);
-        assert_eq!(checked(process(1, &["node"]), is_named).is_ok(), is_named);
-    }
-    let _project = project.with_pid(4711);
-    assert_eq!(checked(process(4711, &["Unity"]), false), Ok(()));
-    assert!(matches!(checked(process(4712, &["Unity"]), false), Err(NotBelieved::Unproven(_))));
 }
