@@ -198,7 +198,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = config::canonical(folder.path()).unwrap();
         let path = root.to_str().unwrap();
-        let checked = |caller, is_named| check_caller(&RealHost, caller, &root, dialect::ALL[0], is_named);
+        let checked = |caller, is_named| check_caller(&RealHost, caller, &root, dialect::FALLBACK[0], is_named);
         let process = |pid: u32, words: &[&str]| {
             let command_line = words.iter().map(|word| (*word).to_owned()).collect();
             Caller::Process(Owner { pid, name: "Unity".to_owned(), command_line })

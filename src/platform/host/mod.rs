@@ -491,8 +491,7 @@ mod tests {
     async fn a_port_and_a_connection_to_it_are_traced_to_their_process() {
         let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
         let port = listener.local_addr().port();
-        let owner = RealHost.port_owner(port);
-        assert_eq!(owner.map(|owner| owner.pid), Some(std::process::id()));
+        assert_eq!(RealHost.port_owner(port).map(|owner| owner.pid), Some(std::process::id()));
         let _near = crate::net::Net::connect(&crate::net::Tcp, port).await.unwrap();
         let (_far, from) = listener.accept().await.unwrap();
         let caller = RealHost.caller(from, port);

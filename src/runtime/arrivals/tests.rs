@@ -57,8 +57,22 @@ impl Stage {
         Self { folder, port, awaited, told, _tasks: running }
     }
 
-    /// Starts the editor. Its project's files say that this is its process.
+    /// Connects as soon as the port is open.
+    async fn connect(&self) -> BoxStream {
+        within(async {
+            loop {
+                match Tcp.connect(self.port).await {
+                    Ok(stream) => return stream,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        })
+        .await
+    }
+
+    /// Starts the editor, which tries to connect once. Its project's files say that this is its process.
     async fn editor(&self, pid: u32) -> FakeUnity {
+        drop(self.connect().await);
         let config = FakeUnityConfig {
             package: PACKAGE,
             port: 0,
@@ -99,15 +113,7 @@ impl Stage {
 
     /// Connects, says these words one after another, and returns all that is answered.
     async fn says(&self, words: &[Vec<u8>]) -> Vec<u8> {
-        let connect = async {
-            loop {
-                match Tcp.connect(self.port).await {
-                    Ok(stream) => return stream,
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                }
-            }
-        };
-        let mut stream = within(connect).await;
+        let mut stream = self.connect().await;
         let mut answer = Vec::new();
         for words in words {
             stream.write_all(words).await.unwrap();

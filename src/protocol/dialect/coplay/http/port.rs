@@ -8,7 +8,7 @@ pub(super) fn frees(command_line: &[String]) -> &'static str {
     let is_own = |word: &String| OWN_SERVER.iter().any(|name| word.to_ascii_lowercase().contains(name));
     if command_line.iter().any(is_own) {
         "it is the server that the package starts, which holdfast replaces: stop it in Unity's window MCP for Unity, or end it, and remove \
-         it from the configurations of your AI clients; or choose the transport Stdio in that window"
+         it from the configurations of your AI clients. Then press Connect in that window; or choose the transport Stdio in that window"
     } else {
         "end it, or set another port in the HTTP URL of Unity's window MCP for Unity and name that one here (--port), or choose the \
          transport Stdio in that window"
