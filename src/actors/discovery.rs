@@ -14,6 +14,7 @@ use crate::config::file::PROJECT_FILE;
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::discovery::{Discovery, Effect, Event, Timer};
+use crate::limits::DIALECT_CHANGES_AFTER;
 use crate::link::Link;
 use crate::runtime::messages::discovery::Message;
 use crate::runtime::messages::{bridge, registry};
@@ -126,14 +127,22 @@ impl DiscoveryActor {
             return;
         }
         let (env, project, me) = (Arc::clone(&self.of.env), Arc::clone(&self.of.project), state.me.clone());
+        let former = state.survey.as_ref().map(|survey| survey.dialect);
         self.tasks.spawn(async move {
-            let looked = {
-                let env = Arc::clone(&env);
-                move || survey::survey(&*env.host, &project.config(), &[], project.found().as_deref())
+            let look = || {
+                let (host, project) = (Arc::clone(&env), Arc::clone(&project));
+                move || survey::survey(&*host.host, &project.config(), &[], project.found().as_deref())
             };
             // A survey that panics counts as failed: without a result discovery would wait for ever. The session goes on, and the
             // status reports the failure.
-            let survey = crate::platform::host::run(&*env.host, looked).await.unwrap_or_else(Survey::failed);
+            let survey = async || crate::platform::host::run(&*env.host, look()).await.unwrap_or_else(Survey::failed);
+            let mut found = survey().await;
+            if former.is_some_and(|former| former != found.dialect) {
+                // An editor may write a file anew by which its package is known.
+                tokio::time::sleep(DIALECT_CHANGES_AFTER).await;
+                found = survey().await;
+            }
+            let survey = found;
             let _ = me.cast(Message::Surveyed(nth, Arc::new(survey)));
         });
     }

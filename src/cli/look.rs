@@ -58,6 +58,19 @@ pub struct Port {
     pub owner: Option<Owner>,
     /// Whether a gateway would connect to the port.
     pub standing: Standing,
+    /// How the editor and the gateway come together there.
+    pub way: Way,
+}
+
+/// How an editor and a gateway come together at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The editor listens.
+    Editor,
+    /// The editor listens, and has room for one client: nobody connects to look.
+    OneClient,
+    /// A gateway listens.
+    Gateway,
 }
 
 /// The result of the survey, and the ports, at one moment.
@@ -81,11 +94,17 @@ impl Look {
                 ports.push(local(target, socket).await);
                 continue;
             }
-            let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.endpoint.port())).await, Ok(Ok(_)));
-            let owner = if listening { host.port_owner(target.endpoint.port()) } else { None };
+            let way = match &target.endpoint {
+                Endpoint::Arrival(_) => Way::Gateway,
+                _ if target.dialect.properties().one_client => Way::OneClient,
+                _ => Way::Editor,
+            };
             let (port, socket, unsafe_because) = (target.endpoint.port(), None, None);
+            let answers = way == Way::Editor && matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(port)).await, Ok(Ok(_)));
+            let owner = if answers || way != Way::Editor { host.port_owner(port) } else { None };
+            let listening = answers || owner.is_some();
             let standing = standing(target);
-            ports.push(Port { port, socket, unsafe_because, source: target.source, listening, owner, standing });
+            ports.push(Port { port, socket, unsafe_because, source: target.source, listening, owner, standing, way });
         }
         for listed in &survey.listed {
             let owner = listed.owner.clone().or_else(|| host.port_owner(listed.port));
@@ -97,6 +116,7 @@ impl Look {
                 listening: owner.is_some(),
                 owner,
                 standing: Standing::Listed(listed.why.clone()),
+                way: Way::Editor,
             });
         }
         let editor = survey.editor();
@@ -105,7 +125,13 @@ impl Look {
 
     /// Whether a process listens on a port that a gateway would connect to.
     pub fn reachable(&self) -> bool {
-        self.ports.iter().any(|port| port.listening && port.standing.callable())
+        self.reached().is_some()
+    }
+
+    /// Returns how the first such port is reached.
+    pub fn reached(&self) -> Option<Way> {
+        let is_one = |port: &&Port| port.listening && port.way != Way::Gateway && port.standing.callable();
+        self.ports.iter().find(is_one).map(|port| port.way)
     }
 
     pub fn as_json(&self) -> Value {
@@ -164,7 +190,7 @@ async fn local(target: &Target, socket: &LocalSocket) -> Port {
         }
     }
     let socket = Some(target.endpoint.to_string());
-    Port { port: 0, socket, unsafe_because, source: target.source, listening, owner, standing }
+    Port { port: 0, socket, unsafe_because, source: target.source, listening, owner, standing, way: Way::Editor }
 }
 
 fn standing(target: &Target) -> Standing {

@@ -215,6 +215,8 @@ pub const ARRIVAL_WORDS_MAX_BYTES: usize = 16 * 1024;
 pub const ARRIVAL_TOLD_MAX: Duration = Duration::from_secs(1);
 /// How often a port on which editors are expected is tried again while another program has it.
 pub const ARRIVAL_BIND_EVERY: Duration = Duration::from_millis(500);
+/// In how many of these tries that program is looked up: each tenth second, since that may need a look at all processes.
+pub const ARRIVAL_NAMED_EVERY: usize = 20;
 /// How long a connect to loopback may take; a running listener answers in microseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a greeting may take before the peer is given up as wrong or frozen. The greeting needs Unity's main thread, which an
@@ -222,6 +224,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 /// [`GREETING_TIMEOUT`] on a port whose owner could not be checked: long enough to recognise an HTTP or echo server.
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
+/// How long another package must be seen in a project before it is believed. An editor may remove and write the file by which its package
+/// is known: less than a millisecond was seen between the two.
+pub const DIALECT_CHANGES_AFTER: Duration = Duration::from_millis(20);
 /// How long the discovery actor may take to answer before the bridge asks again (it may have been restarted).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Largest body of an answer over HTTP: the same as of a frame. One package answers with pictures, and states no limit.

@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 pub use self::look::{facts, user_file};
 pub use self::news::follow_user_files;
-pub use self::owner::{check_owner, check_process, opened_project, same_project, target_now};
+pub use self::owner::{
+    NotBelieved, check_caller, check_owner, check_process, opened_project, same_project, target_now,
+};
 pub use self::types::{Identity, Listed, Survey, Target};
 use crate::config::Config;
 use crate::platform::host::Host;

@@ -7,8 +7,9 @@ use super::reuse::liveness;
 use super::types::{Identity, Target};
 use crate::config;
 use crate::fsm::bridge::ConnectFailure;
-use crate::platform::host::{Host, Liveness, Owner};
-use crate::protocol::dialect::Expected;
+use crate::platform::host::{Caller, Host, Liveness, Owner};
+use crate::protocol::dialect::{Dialect, Expected};
+use crate::protocol::text::clean;
 
 impl Target {
     /// Whether the project's editor is running; `None` if the target has no project or the editor's pid is not known.
@@ -64,6 +65,63 @@ pub fn check_process(host: &dyn Host, target: &Target, pid: u32) -> Result<Ident
     match other {
         Some((opened, ours)) if !same_project(&opened, ours) => Err(ConnectFailure::WrongProject),
         _ => Ok(Identity::Checked),
+    }
+}
+
+/// Why a process that has connected to us is not believed to be the editor that it says it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotBelieved {
+    #[error("it is a process of another user")]
+    OfOtherUser,
+    #[error("{0} is an import worker of Unity, and not the project's editor")]
+    Worker(String),
+    #[error("{who} has another project open: {project}")]
+    OtherProject { who: String, project: String },
+    #[error("nothing shows that {0} is the project's editor")]
+    Unproven(String),
+    #[error(
+        "the system does not tell whose process it is; if it is the project's editor, name the port (--port), and it is believed"
+    )]
+    Untold,
+}
+
+impl NotBelieved {
+    /// Whether it may be an editor of the user all the same, who must be told then.
+    pub fn concerns_user(&self) -> bool {
+        matches!(self, Self::OtherProject { .. } | Self::Unproven(_) | Self::Untold)
+    }
+}
+
+/// Checks whether the process that has connected to us, and says that it has this project open, may be its editor. `is_named`: the user
+/// named the port to which it has connected.
+///
+/// # Errors
+/// [`NotBelieved`].
+pub fn check_caller(
+    host: &dyn Host,
+    caller: Caller,
+    project: &Path,
+    dialect: &dyn Dialect,
+    is_named: bool,
+) -> Result<(), NotBelieved> {
+    let owner = match caller {
+        Caller::OfOtherUser => return Err(NotBelieved::OfOtherUser),
+        Caller::Untold => return is_named.then_some(()).ok_or(NotBelieved::Untold),
+        Caller::Process(owner) => owner,
+    };
+    let who = format!("{} (pid {})", clean(&owner.name), owner.pid);
+    if is_worker(&owner) {
+        return Err(NotBelieved::Worker(who));
+    }
+    match opened_project(&owner) {
+        Some(opened) if same_project(&opened, project) => Ok(()),
+        Some(opened) => Err(NotBelieved::OtherProject { who, project: opened.display().to_string() }),
+        None if is_named => Ok(()),
+        None => {
+            let facts = facts(host, project, dialect);
+            let is_recorded = [facts.editor_pid, facts.other_pid].contains(&Some(owner.pid));
+            is_recorded.then_some(()).ok_or(NotBelieved::Unproven(who))
+        }
     }
 }
 
@@ -126,4 +184,39 @@ pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
 pub fn same_project(a: &Path, b: &Path) -> bool {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     plain(a) == plain(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::host::RealHost;
+    use crate::protocol::dialect;
+
+    /// A process that connects to us is judged as one that listens: by its command line, then by the project's record of its editor.
+    #[test]
+    fn whoever_connects_must_be_the_projects_editor() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = config::canonical(folder.path()).unwrap();
+        let path = root.to_str().unwrap();
+        let checked = |caller, is_named| check_caller(&RealHost, caller, &root, dialect::FALLBACK[0], is_named);
+        let process = |pid: u32, words: &[&str]| {
+            let command_line = words.iter().map(|word| (*word).to_owned()).collect();
+            Caller::Process(Owner { pid, name: "Unity".to_owned(), command_line })
+        };
+        assert_eq!(checked(process(1, &["Unity", "-projectPath", path]), false), Ok(()));
+        let elsewhere = std::env::temp_dir().to_string_lossy().into_owned();
+        for is_named in [false, true] {
+            let worker = process(1, &["Unity", "-name", "AssetImportWorker0", "-projectPath", path]);
+            assert!(matches!(checked(worker, is_named), Err(NotBelieved::Worker(_))));
+            let other = process(1, &["Unity", "-projectPath", &elsewhere]);
+            assert!(matches!(checked(other, is_named), Err(NotBelieved::OtherProject { .. })));
+            assert_eq!(checked(Caller::OfOtherUser, is_named), Err(NotBelieved::OfOtherUser));
+            assert_eq!(checked(Caller::Untold, is_named).is_ok(), is_named);
+            assert_eq!(checked(process(1, &["node"]), is_named).is_ok(), is_named);
+        }
+        std::fs::create_dir(root.join("Library")).unwrap();
+        std::fs::write(root.join("Library/EditorInstance.json"), r#"{"process_id":4711}"#).unwrap();
+        assert_eq!(checked(process(4711, &["Unity"]), false), Ok(()));
+        assert!(matches!(checked(process(4712, &["Unity"]), false), Err(NotBelieved::Unproven(_))));
+    }
 }

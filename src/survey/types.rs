@@ -160,6 +160,10 @@ impl Survey {
             Cause::Ambiguous | Cause::Unproven => problem().or_else(|| user_text::candidates(&self.ambiguous)),
             Cause::ProjectUnknown => problem().or_else(|| Some(user_text::NO_FOLDER.to_owned())),
             Cause::NoPackage => problem(),
+            Cause::NotRunning | Cause::BridgeDown | Cause::Closed | Cause::Lost => {
+                let how = self.dialect.connects_by()?;
+                problem().or_else(|| Some(format!("{}: {how}.", self.dialect.title())))
+            }
             _ => None,
         }
     }

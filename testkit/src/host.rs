@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use holdfast::limits::PROJECT_FILE_MAX_BYTES;
 use holdfast::net::BoxFuture;
-use holdfast::platform::host::{Host, Liveness, Owner, Watch};
+use holdfast::platform::host::{Caller, Host, Liveness, Owner, Watch};
 use holdfast_fake_unity::HOME;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -27,6 +28,9 @@ struct Inner {
     /// The liveness of every process for which none was set.
     untold: Liveness,
     owners: BTreeMap<u16, Owner>,
+    /// Whose the connections are that come from these addresses, and from all others.
+    callers: BTreeMap<SocketAddr, Caller>,
+    any_caller: Caller,
     /// If set, a port has an owner only while a listener is bound to it.
     net: Option<Arc<MemoryNet>>,
     watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
@@ -72,6 +76,8 @@ impl MemoryHost {
                 processes: BTreeMap::new(),
                 untold,
                 owners: BTreeMap::new(),
+                callers: BTreeMap::new(),
+                any_caller: Caller::Untold,
                 net: None,
                 watches: Vec::new(),
                 dice: fastrand::Rng::with_seed(seed),
@@ -142,6 +148,15 @@ impl MemoryHost {
     /// Sets the owner of a port.
     pub fn set_owner(&self, port: u16, owner: Owner) {
         self.inner.lock().unwrap().owners.insert(port, owner);
+    }
+
+    /// Sets whose the connections to the gateway are, from an address or from all for which none was set.
+    pub fn set_caller(&self, from: Option<SocketAddr>, caller: Caller) {
+        let mut inner = self.inner.lock().unwrap();
+        match from {
+            Some(from) => drop(inner.callers.insert(from, caller)),
+            None => inner.any_caller = caller,
+        }
     }
 
     /// Removes the owner of a port.
@@ -223,6 +238,11 @@ impl Host for MemoryHost {
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let inner = self.inner.lock().unwrap();
         inner.owners.get(&port).filter(|_| inner.net.as_ref().is_none_or(|net| net.listens(port))).cloned()
+    }
+
+    fn caller(&self, from: SocketAddr, _to: u16) -> Caller {
+        let inner = self.inner.lock().unwrap();
+        inner.callers.get(&from).unwrap_or(&inner.any_caller).clone()
     }
 
     fn watch(&self, files: &[PathBuf]) -> Option<Watch> {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect::{Dialect, Heard, Introduction};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf};
 use tokio::sync::{mpsc, watch};
 
 use crate::sabotage::MARK;
@@ -40,7 +40,7 @@ pub async fn meet(net: &dyn Net, dialect: &dyn Dialect, port: u16) -> io::Result
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         match reception.hear(&words) {
-            Ok(Heard::NotYet(_)) => {}
+            Ok(Heard::NotYet(say)) => stream.write_all(&say).await?,
             Ok(Heard::Introduced(Introduction { rest, .. })) => return Ok((stream, rest)),
             Err(bad) => return Err(io::Error::other(bad.to_string())),
         }

@@ -11,7 +11,7 @@ use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, un
 use holdfast::config::Config;
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
-use holdfast::platform::host::{Liveness, Owner};
+use holdfast::platform::host::{Caller, Liveness, Owner};
 use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Port, Task};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -155,9 +155,11 @@ impl Stage {
     /// Tells the simulated system which process owns the editor's ports, including those that a package which changes its port
     /// can get.
     fn own(host: &crate::support::host::MemoryHost, row: Row, pid: u32) {
+        let owner = Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] };
         for port in [row.port()].into_iter().chain(40_000..40_020) {
-            host.set_owner(port, Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] });
+            host.set_owner(port, owner.clone());
         }
+        host.set_caller(None, Caller::Process(owner));
     }
 
     async fn again(&mut self) {

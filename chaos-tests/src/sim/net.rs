@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
-use holdfast::platform::host::{Liveness, Owner};
+use holdfast::platform::host::{Caller, Liveness, Owner};
 use holdfast_fake_unity::observer::{self, Asked, Fate, NoFrame, frame};
 use holdfast_fake_unity::{Package, Shape};
 use holdfast_testkit::host::MemoryHost;
@@ -175,6 +175,9 @@ impl Net for SimNet {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
         Box::pin(async move {
             let stream = TcpStream::connect((self.peer, port)).await?;
+            if let Some((host, owner)) = &self.ports {
+                host.set_caller(Some(stream.local_addr()?), Caller::Process(owner.clone()));
+            }
             Ok(match &self.proxy {
                 Some((wire, recorder)) => {
                     Box::new(Proxied::new(stream, wire.clone(), recorder.clone(), false)) as BoxStream

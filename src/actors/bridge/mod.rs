@@ -255,10 +255,10 @@ impl BridgeActor {
     /// Expects the editor, if it is one that connects to us. That goes on between dials.
     fn expect_arrival(&self, state: &mut Rest) {
         let arrives = |target: &Target| match target.endpoint {
-            Endpoint::Arrival(port) => Some(port),
+            Endpoint::Arrival(number) => Some(arrivals::Port { number, is_named: target.source.is_named() }),
             Endpoint::Port(_) | Endpoint::Http { .. } | Endpoint::Local(_) => None,
         };
-        let ports: Vec<u16> = state.targets.iter().filter_map(arrives).collect();
+        let ports: Vec<arrivals::Port> = state.targets.iter().filter_map(arrives).collect();
         // All targets have the same dialect and project.
         let expected = state.targets.first().filter(|_| !ports.is_empty());
         let Some((dialect, project)) = expected.and_then(|target| Some((target.dialect, target.project.clone()?)))

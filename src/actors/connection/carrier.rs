@@ -146,7 +146,7 @@ impl Carrier for Local<'_> {
     }
 }
 
-/// An editor that connects to us. It has said itself which project it has open.
+/// An editor that connects to us. It has said itself which project it has open, and its process was looked up then.
 struct Arrival<'t> {
     awaited: Option<&'t Arc<Awaited>>,
     port: u16,
@@ -158,9 +158,7 @@ impl Carrier for Arrival<'_> {
         let taken = match self.awaited.map(|awaited| awaited.take(self.port)) {
             None => Err((ConnectFailure::Unproven, "no project is known whose editor could be meant".to_owned())),
             Some(Ok(stream)) => stream.ok_or_else(nobody),
-            Some(Err(why)) => {
-                Err((ConnectFailure::WrongPeer, format!("it has the port to which the editor would connect: {why}")))
-            }
+            Some(Err(why)) => Err((ConnectFailure::WrongPeer, why)),
         };
         Box::pin(std::future::ready(taken))
     }

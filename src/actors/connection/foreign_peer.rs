@@ -9,7 +9,7 @@ use super::ConnectionTask;
 use crate::core::link::{Fact, ForeignPeer};
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::platform::host::Owner;
-use crate::protocol::dialect::foreign_peer;
+use crate::protocol::dialect::{Endpoint, foreign_peer};
 use crate::protocol::text::clean;
 use crate::survey;
 
@@ -47,7 +47,11 @@ impl ConnectionTask {
         let (host, port) = (Arc::clone(&self.with.env.host), self.target.endpoint.port());
         // This looks at all processes. That is worth it only if something is wrong with the port.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
-        let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
+        // Where the editor connects, the port may be ours, and what is said of a program names it already.
+        let owner = match self.target.endpoint {
+            Endpoint::Arrival(_) => None,
+            _ => tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten(),
+        };
         // The process that owns the port is better evidence than what the peer sent.
         let is_ours = |owner: &Owner| {
             let project = || survey::opened_project(owner).zip(self.target.project.clone());

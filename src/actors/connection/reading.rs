@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, ReadHalf};
 
 use super::ConnectionTask;
 use super::call::refused;
-use crate::core::exchange::{MayAnswer, ReplyTo};
+use crate::core::exchange::{Errand, MayAnswer, ReplyTo};
 use crate::core::link::Fact;
 use crate::fsm::bridge::Disconnect;
 use crate::limits::LIVENESS_EVERY;
@@ -34,7 +34,11 @@ impl ConnectionTask {
                 head.extend(bytes.iter().take(HEAD_BYTES.saturating_sub(head.len())));
             }
             loop {
-                match framer.next_frame() {
+                let next = framer.next_frame();
+                if let Some(answer) = framer.owed() {
+                    self.shared.order(Errand::Framing(answer));
+                }
+                match next {
                     Ok(Some(frame)) => {
                         if let Err(drop) = self.take(frame).await {
                             self.note_foreign_peer(&head).await;

@@ -106,6 +106,10 @@ impl ConnectionTask {
                 Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
                 Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,
                 Next::Errand(Errand::HangUp(call)) => self.hang_up_on(call),
+                Next::Errand(Errand::Framing(answer)) => {
+                    let number = self.with.contact.next_wire_number();
+                    wire.send(self, number, Encoded::Frame(answer), None).await
+                }
                 Next::List { step } => self.send_list(&mut wire, step).await,
                 Next::Call(held) => self.send_held(&mut wire, *held).await,
                 Next::Wait => {

@@ -15,7 +15,7 @@ use super::unity_package::{unity_package, unspoken_in};
 use super::wsl::wsl;
 use crate::cli::gateway_args::GatewayArgs;
 use crate::cli::http::HttpArgs;
-use crate::cli::look::{self, Look, Port, Standing};
+use crate::cli::look::{self, Look, Port, Standing, Way};
 use crate::cli::one_shot::OneShot;
 use crate::cli::setup::http::TOKEN_VARIABLE;
 use crate::cli::variables::profile_folders;
@@ -29,8 +29,8 @@ use crate::fsm::registry::Source;
 use crate::limits::{DOCTOR_WAIT, FRAME_OLD, LIVENESS_EVERY, LOCK_FILE_OLD, READY_LOOK_EVERY};
 use crate::link::LinkPicture;
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
-use crate::protocol::dialect;
 use crate::protocol::dialect::unspoken::Unspoken;
+use crate::protocol::dialect::{self, Dialect};
 use crate::protocol::text::clean;
 use crate::survey::Target;
 use crate::survey::editor_log::compile_error;
@@ -280,21 +280,30 @@ fn age(path: &Path) -> Option<Duration> {
 
 /// Returns the findings about the connection, and the editor's tools if it told them.
 async fn connection(config: &Config, look: &Look, follows: bool) -> (Vec<Finding>, Option<ToolList>) {
-    let (greeting, tools) = match look.reachable() {
-        true => {
+    let (greeting, tools) = match look.reached() {
+        Some(Way::OneClient) => {
+            let says = "the editor listens, and takes one client: it is not greeted, as that would cost another client its connection";
+            (Some((true, Finding::note("connection", says))), None)
+        }
+        Some(_) => {
             let (connected, finding, tools) = greet(config).await;
             (Some((connected, finding)), tools)
         }
-        false => (None, None),
+        None => (None, None),
     };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
     // If more than one editor fits, no port is called. This ambiguity is the problem, and the findings about the files name its
     // fix, so the single ports are not reported as problems.
     let several = look.survey.cause() == Cause::Ambiguous;
-    let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
+    let mut findings: Vec<Finding> =
+        look.ports.iter().map(|port| of_port(port, connected || several, look.survey.dialect)).collect();
     match greeting {
         Some((_, finding)) => findings.push(finding),
         None if several || follows => {}
+        None if look.ports.iter().any(|port| port.way == Way::Gateway) => {
+            let how = look.survey.dialect.connects_by().unwrap_or("let the editor connect");
+            findings.push(Finding::note("connection", format!("the editor connects to holdfast: {how}")));
+        }
         None if look.editor == Some(Liveness::Alive) => findings.push(unheard(config, look)),
         None => findings.push(Finding::problem(
             "connection",
@@ -338,12 +347,15 @@ fn unheard(config: &Config, look: &Look) -> Finding {
 }
 
 /// Returns the finding about one port. A wrong port is a problem only if `connected` is false.
-fn of_port(port: &Port, connected: bool) -> Finding {
+fn of_port(port: &Port, connected: bool, dialect: &dyn Dialect) -> Finding {
     let named = match &port.socket {
         Some(socket) => socket.clone(),
         None => format!("{} ({})", port.port, look::source_words(port.source)),
     };
     let owner = look::owner_words(port.owner.as_ref());
+    if port.way == Way::Gateway {
+        return waits_for_the_editor(port, &named, dialect);
+    }
     if !port.listening {
         return match &port.unsafe_because {
             Some(why) => Finding::problem(
@@ -383,6 +395,23 @@ fn of_port(port: &Port, connected: bool) -> Finding {
             "{named}: {owner} listens, and nothing proves that it is this project's editor; it is not called"
         )),
         Standing::Listed(why) => wrong(format!("{named}: {owner} listens; it is not called: {why}")),
+    }
+}
+
+/// Returns the finding about a port on which a gateway waits for the editor.
+fn waits_for_the_editor(port: &Port, named: &str, dialect: &dyn Dialect) -> Finding {
+    match &port.owner {
+        None => {
+            Finding::note("port", format!("{named}: the editor connects to it while a holdfast listens; none does now"))
+        }
+        Some(owner) if owner.name.starts_with("holdfast") => {
+            Finding::ok("port", format!("{named}: holdfast (pid {}) waits there for the editor", owner.pid))
+        }
+        Some(owner) => Finding::problem(
+            "port",
+            format!("{named}: {} has the port to which the editor would connect", look::owner_words(Some(owner))),
+            dialect.frees_port(&owner.command_line),
+        ),
     }
 }
 

@@ -140,8 +140,11 @@ impl Exchange {
     // ---- errands ----
 
     /// Queues an errand, unless the same errand already waits. A cancel is dropped if [`CANCELS_MAX`] wait, and a
-    /// heartbeat question is dropped also if another one is unanswered.
+    /// heartbeat question is dropped also if another one is unanswered. An answer of the framing replaces an older one.
     pub fn order(&mut self, errand: Errand) {
+        if matches!(errand, Errand::Framing(_)) {
+            self.errands.retain(|known| !matches!(known, Errand::Framing(_)));
+        }
         let stands = match &errand {
             Errand::Cancel(_) => {
                 self.errands.iter().filter(|known| matches!(known, Errand::Cancel(_))).count() >= CANCELS_MAX
@@ -149,7 +152,9 @@ impl Exchange {
             // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
             Errand::Heartbeat if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) => true,
             Errand::HangUp(call) => !self.has_open(*call),
-            Errand::Heartbeat | Errand::Greeting | Errand::Outcomes => self.errands.contains(&errand),
+            Errand::Heartbeat | Errand::Greeting | Errand::Outcomes | Errand::Framing(_) => {
+                self.errands.contains(&errand)
+            }
         };
         if !stands {
             self.errands.push_back(errand);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::core::calls::{HeldCall, Ledger, Settlement};
@@ -25,6 +26,8 @@ pub enum Errand {
     /// The end of the connection, if this call is still open on it: its client has cancelled it, and the dialect has no other cancel
     /// ([`Dialect::hangs_up_to_cancel`](crate::protocol::dialect::Dialect::hangs_up_to_cancel)).
     HangUp(CallId),
+    /// What the framing itself answers ([`Framer::owed`](crate::protocol::framing::Framer::owed)).
+    Framing(Bytes),
 }
 
 /// What the connection does next.

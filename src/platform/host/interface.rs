@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +67,17 @@ pub struct Owner {
     /// cross to another process. In another process it is empty.
     #[serde(skip)]
     pub command_line: Vec<String>,
+}
+
+/// Whose process has connected to a port of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// This process. It is one of this user, as far as the system tells the users of processes.
+    Process(Owner),
+    /// A process of another user.
+    OfOtherUser,
+    /// The system does not tell.
+    Untold,
 }
 
 /// The machine. Its methods may block for milliseconds, so actors call them inside [`Host::blocking`].
@@ -134,6 +146,10 @@ pub trait Host: Send + Sync + 'static {
     /// Returns the same as [`port_owner`](Host::port_owner), but faster if the process is the one with the pid `_expected`.
     fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
         self.port_owner(port)
+    }
+    /// Returns whose process has connected to a port of ours. `from`: the address of its end.
+    fn caller(&self, _from: SocketAddr, _to: u16) -> Caller {
+        Caller::Untold
     }
     /// Returns the process with this pid as the owner of what it serves; `None` if there is none or the system does not report it.
     fn process_owner(&self, _pid: u32) -> Option<Owner> {

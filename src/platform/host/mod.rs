@@ -10,12 +10,14 @@ mod watch;
 #[cfg(not(target_os = "linux"))]
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use self::interface::{
-    FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary, run,
+    Caller, FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary,
+    run,
 };
 #[cfg(windows)]
 pub use self::processes::user_of;
@@ -179,6 +181,32 @@ impl Host for RealHost {
     }
 
     #[cfg(target_os = "linux")]
+    fn caller(&self, from: SocketAddr, to: u16) -> Caller {
+        let SocketAddr::V4(from) = from else { return Caller::Untold };
+        let Some((user, pid)) = sockets::Proc::default().caller(from, to) else { return Caller::Untold };
+        let is_ours = user == rustix::process::geteuid().as_raw();
+        if is_ours { pid.and_then(owner).map_or(Caller::Untold, Caller::Process) } else { Caller::OfOtherUser }
+    }
+
+    /// macOS lists no sockets of other users' processes, so there nothing is told of them.
+    #[cfg(not(target_os = "linux"))]
+    fn caller(&self, from: SocketAddr, _to: u16) -> Caller {
+        let all = listeners::get_all().unwrap_or_default();
+        let is_it = |listener: &listeners::Listener| {
+            let socket = SocketAddr::new(listener.socket.ip().to_canonical(), listener.socket.port());
+            listener.protocol == listeners::Protocol::TCP && !is_listening(listener) && socket == from
+        };
+        let Some(found) = all.into_iter().find(is_it) else { return Caller::Untold };
+        let pid = found.process.pid;
+        // Windows does not tell the user of a process that this user may not open.
+        #[cfg(windows)]
+        if user_of(pid) != user_of(std::process::id()) {
+            return Caller::OfOtherUser;
+        }
+        Caller::Process(Owner { pid, name: found.process.name, command_line: processes::command_line(pid) })
+    }
+
+    #[cfg(target_os = "linux")]
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
         sockets::Proc::default().listens_among(pid, &ports)
     }
@@ -310,8 +338,7 @@ fn owner(pid: u32) -> Option<Owner> {
     Some(Owner { pid, name: sockets::name_of(pid), command_line: processes::command_line(pid) })
 }
 
-/// Whether the socket accepts TCP connections. The check is needed because the system's table also lists both ends of each
-/// connection.
+/// Whether the socket accepts TCP connections. The system's table also lists both ends of each connection.
 #[cfg(not(target_os = "linux"))]
 fn is_listening(listener: &listeners::Listener) -> bool {
     listener.protocol == listeners::Protocol::TCP && listener.state == listeners::SocketState::Listen
@@ -466,9 +493,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_is_traced_to_its_process() {
+    async fn a_port_and_a_connection_to_it_are_traced_to_their_process() {
         let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
-        let owner = RealHost.port_owner(listener.local_addr().port());
-        assert_eq!(owner.map(|owner| owner.pid), Some(std::process::id()));
+        let port = listener.local_addr().port();
+        assert_eq!(RealHost.port_owner(port).map(|owner| owner.pid), Some(std::process::id()));
+        let _near = crate::net::Net::connect(&crate::net::Tcp, port).await.unwrap();
+        let (_far, from) = listener.accept().await.unwrap();
+        let caller = RealHost.caller(from, port);
+        assert!(matches!(&caller, Caller::Process(owner) if owner.pid == std::process::id()), "{caller:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Finds out, on Linux, which process listens on a port.
+//! Finds out, on Linux, which process listens on a port, and which one has connected to a port of ours.
 //!
 //! The kernel tells at once which sockets listen, over netlink (`sock_diag(7)`). Its tables in `/proc` tell the same,
 //! but for each table the kernel goes through the slots of all its connections, which takes milliseconds. Only the
@@ -9,6 +9,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -56,8 +57,26 @@ impl Proc {
     /// Returns the process that listens on this loopback port. `expected` is looked at first, if there is one.
     pub fn listener(&self, port: u16, expected: Option<u32>) -> Option<u32> {
         let socket = *self.nearest(&(port..=port)).get(&port)?;
+        self.holder(socket, expected)
+    }
+
+    /// Returns the user of the socket that has connected from this address to a loopback port, and its process, if a process of that
+    /// user holds the socket.
+    pub fn caller(&self, from: SocketAddrV4, to: u16) -> Option<(u32, Option<u32>)> {
+        let asked = if self.asks { asked_for(from, to) } else { None };
+        let socket = asked.or_else(|| {
+            let rows = self.tables().into_iter().flat_map(|table| rows(BufReader::new(table)));
+            let mut ends = rows.filter(|row| row.port == from.port() && row.to == to && row.state != LISTEN);
+            ends.find_map(|row| row.socket)
+        })?;
+        // The kernel keeps a socket for a while that its process has closed.
+        (socket.inode != 0).then(|| (socket.user, self.holder(socket, None)))
+    }
+
+    /// Returns the process that holds a socket.
+    fn holder(&self, socket: Socket, expected: Option<u32>) -> Option<u32> {
         let holds = |pid: &u32| {
-            let mut wanted = BTreeMap::from([(socket.link(), port)]);
+            let mut wanted = BTreeMap::from([(socket.link(), 0)]);
             !self.take_held(*pid, &mut wanted).is_empty()
         };
         if let Some(expected) = expected.filter(holds) {
@@ -92,8 +111,13 @@ impl Proc {
 
     /// Reads the kernel's tables of listening sockets.
     fn in_tables(&self) -> Vec<(u16, Socket)> {
+        self.tables().into_iter().flat_map(|table| sockets(BufReader::new(table))).collect()
+    }
+
+    /// Opens the kernel's tables of sockets.
+    fn tables(&self) -> Vec<std::fs::File> {
         let tables = ["net/tcp", "net/tcp6"].map(|table| std::fs::File::open(self.root.join(table)));
-        tables.into_iter().flatten().flat_map(|table| sockets(BufReader::new(table))).collect()
+        tables.into_iter().flatten().collect()
     }
 
     /// Takes the wanted sockets that this process holds out of the list, and returns their ports.
@@ -130,7 +154,7 @@ fn asked() -> Option<Vec<(u16, Socket)>> {
     // An answer has at most 32 KiB, and is complete as soon as the kernel has taken the question.
     let mut answer = vec![0; 32 * 1024];
     for family in [IP4, IP6] {
-        send(&kernel, &question(family), SendFlags::empty()).ok()?;
+        send(&kernel, &question(family, DUMP, None), SendFlags::empty()).ok()?;
         loop {
             let (length, _) = recv(&kernel, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
             if told(answer.get(..length)?, &mut found)? {
@@ -139,6 +163,23 @@ fn asked() -> Option<Vec<(u16, Socket)>> {
         }
     }
     Some(found)
+}
+
+/// Asks the kernel for the socket that has connected from this address to a loopback port. The kernel also finds one of the newer
+/// family, which has such an address too.
+fn asked_for(from: SocketAddrV4, to: u16) -> Option<Socket> {
+    let kernel =
+        socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG)).ok()?;
+    let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, to);
+    send(&kernel, &question(IP4, REQUEST_ONE, Some((from, to))), SendFlags::empty()).ok()?;
+    let mut answer = vec![0; 4096];
+    let (length, _) = recv(&kernel, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
+    let answer = answer.get(..length)?;
+    let mut found = Vec::new();
+    told(answer, &mut found)?;
+    // If there is no such connection, the kernel tells of a listener at that address.
+    let is_listener = answer.get(HEADER + 1) == Some(&LISTEN_STATE);
+    found.first().filter(|_| !is_listener).map(|(_, socket)| *socket)
 }
 
 /// `AF_INET` and `AF_INET6`.
@@ -151,19 +192,34 @@ const REQUEST: usize = 56;
 const BY_FAMILY: u16 = 20;
 const DONE: u16 = 3;
 
-/// Returns the question for all listening TCP sockets of a family.
-fn question(family: u8) -> [u8; HEADER + REQUEST] {
+/// `NLM_F_REQUEST`, alone and with `NLM_F_DUMP`.
+const REQUEST_ONE: u16 = 0x1;
+const DUMP: u16 = 0x301;
+/// The number of the state LISTEN.
+const LISTEN_STATE: u8 = 10;
+
+/// Returns the question for all listening TCP sockets of a family, or for the one of a connection, by the addresses of its own and of the
+/// other end.
+fn question(family: u8, flags: u16, ends: Option<(SocketAddrV4, SocketAddrV4)>) -> [u8; HEADER + REQUEST] {
     let mut bytes = [0; HEADER + REQUEST];
     let mut put =
         |at: usize, value: &[u8]| bytes.iter_mut().skip(at).zip(value).for_each(|(byte, value)| *byte = *value);
     put(0, &72_u32.to_ne_bytes());
     put(4, &BY_FAMILY.to_ne_bytes());
-    // NLM_F_REQUEST | NLM_F_DUMP.
-    put(6, &0x301_u16.to_ne_bytes());
+    put(6, &flags.to_ne_bytes());
     // IPPROTO_TCP.
     put(HEADER, &[family, 6]);
-    // The states that are asked for: bit 10 is LISTEN.
-    put(HEADER + 4, &(1_u32 << 10).to_ne_bytes());
+    // The states that are asked for.
+    put(HEADER + 4, &(1_u32 << LISTEN_STATE).to_ne_bytes());
+    if let Some((own, other)) = ends {
+        put(HEADER + 4, &u32::MAX.to_ne_bytes());
+        put(HEADER + 8, &own.port().to_be_bytes());
+        put(HEADER + 10, &other.port().to_be_bytes());
+        put(HEADER + 12, &own.ip().octets());
+        put(HEADER + 28, &other.ip().octets());
+        // INET_DIAG_NOCOOKIE.
+        put(HEADER + 48, &[0xff; 8]);
+    }
     bytes
 }
 
@@ -203,35 +259,41 @@ fn distance(words: &[[u8; 4]]) -> Option<u8> {
     }
 }
 
-/// Returns the listening sockets that a connect to 127.0.0.1 can reach.
-///
-/// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel: listening sockets come first, and each 32-bit word of an
-/// address is in the host's byte order.
+/// Returns the listening sockets that a connect to 127.0.0.1 can reach. They come first in a table.
 fn sockets(table: impl BufRead) -> Vec<(u16, Socket)> {
-    let mut found = Vec::new();
-    for line in table.lines().map_while(Result::ok).skip(1) {
+    let listed = rows(table).take_while(|row| [LISTEN, SYN_RECV].contains(&&*row.state));
+    // Old kernels list half-open connections beside their listener.
+    listed.filter(|row| row.state == LISTEN).filter_map(|row| Some((row.port, row.socket?))).collect()
+}
+
+/// A line of the kernel's tables.
+struct Row {
+    port: u16,
+    /// The port of the other end.
+    to: u16,
+    state: String,
+    /// The socket, if its own address is one that leads to this machine alone, or any.
+    socket: Option<Socket>,
+}
+
+/// Reads the lines of a table. What is no such line is skipped.
+///
+/// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel: each 32-bit word of an address is in the host's byte order.
+fn rows(table: impl BufRead) -> impl Iterator<Item = Row> {
+    table.lines().map_while(Result::ok).skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
-        let (address, state, user, inode) = (fields.next(), fields.nth(1), fields.nth(3), fields.nth(1));
-        let Some((address, at)) = address.and_then(|address| address.rsplit_once(':')) else { continue };
-        let Ok(port) = u16::from_str_radix(at, 16) else { continue };
-        match state {
-            Some(LISTEN) => {}
-            // Old kernels list half-open connections beside their listener.
-            Some(SYN_RECV) => continue,
-            _ => break,
-        }
-        let words = address.as_bytes().chunks(8).map(|word| {
+        let (own, other, state, user, inode) =
+            (fields.next()?, fields.next()?, fields.next()?, fields.nth(3)?, fields.nth(1)?);
+        let at = |end: &str| u16::from_str_radix(end.rsplit_once(':')?.1, 16).ok();
+        let words = own.rsplit_once(':')?.0.as_bytes().chunks(8).map(|word| {
             let word = std::str::from_utf8(word).unwrap_or_default();
             u32::from_str_radix(word, 16).map(u32::to_ne_bytes)
         });
-        let Ok(words) = words.collect::<Result<Vec<_>, _>>() else { continue };
-        let Some(distance) = distance(&words) else { continue };
-        let number = |field: Option<&str>| field.and_then(|field| field.parse::<u64>().ok());
-        if let (Some(inode), Some(user)) = (number(inode), number(user).and_then(|user| u32::try_from(user).ok())) {
-            found.push((port, Socket { distance, inode, user }));
-        }
-    }
-    found
+        let words = words.collect::<Result<Vec<_>, _>>().ok()?;
+        let (user, inode) = (user.parse().ok()?, inode.parse().ok()?);
+        let socket = distance(&words).map(|distance| Socket { distance, inode, user });
+        Some(Row { port: at(own)?, to: at(other)?, state: state.to_owned(), socket })
+    })
 }
 
 #[cfg(test)]
@@ -282,6 +344,49 @@ mod tests {
         assert!(proc.listens_among(ours, &around).contains(&port));
         drop(listener);
         assert_eq!(proc.listener(port, Some(ours)), None);
+    }
+
+    #[tokio::test]
+    async fn the_kernel_and_its_tables_tell_the_same_of_a_connection() {
+        let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
+        let to = listener.local_addr().port();
+        let near = crate::net::Net::connect(&crate::net::Tcp, to).await.unwrap();
+        let (_far, from) = listener.accept().await.unwrap();
+        let std::net::SocketAddr::V4(from) = from else { panic!("{from}") };
+        let tables = Proc { asks: false, ..Proc::default() };
+        let ours = Some((rustix::process::geteuid().as_raw(), Some(std::process::id())));
+        assert!(asked_for(from, to).is_some(), "the kernel is asked");
+        assert_eq!((Proc::default().caller(from, to), tables.caller(from, to)), (ours, ours));
+        let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, to);
+        assert_eq!(
+            (asked_for(nobody, to), tables.caller(nobody, to)),
+            (None, None),
+            "a listener has connected to nobody"
+        );
+        drop(near);
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn another_users_connection_and_one_that_was_closed_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("net")).unwrap();
+        let connected = |own: &str, other: &str, user: u32, inode: u64| {
+            line(own, "01", user, inode).replace(" 00000000:0000 ", &format!(" {other} "))
+        };
+        // A socket of the newer family, with an address of the older one.
+        let mapped = "0000000000000000FFFF00000100007F";
+        let four = HEAD.to_owned()
+            + &line("0100007F:1F90", "0A", 1000, 1)
+            + &connected("0100007F:0FA1", "0100007F:1F90", 7, 0);
+        let six = HEAD.to_owned() + &connected(&format!("{mapped}:0FA0"), &format!("{mapped}:1F90"), 7, 222);
+        std::fs::write(folder.path().join("net/tcp"), four).unwrap();
+        std::fs::write(folder.path().join("net/tcp6"), six).unwrap();
+        let proc = Proc { root: folder.path().to_owned(), asks: false, read: Cell::new(0) };
+        let caller = |from: u16, to: u16| proc.caller(SocketAddrV4::new(Ipv4Addr::LOCALHOST, from), to);
+        assert_eq!(caller(4000, 8080), Some((7, None)), "no process of that user is seen to hold it");
+        assert_eq!(caller(4001, 8080), None, "its process has closed it");
+        assert_eq!(caller(4000, 8081), None, "connected to another port");
     }
 
     /// A desktop has thousands of processes. More than one is read only to name a program that nobody expected.

@@ -21,6 +21,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn name(&self) -> &'static str;
     /// The package's name as people know it.
     fn title(&self) -> &'static str;
+    /// The dialect whose package this is another mode of, if it is. The user chooses between the two in the package's window.
+    fn mode_of(&self) -> Option<&'static str> {
+        None
+    }
     /// Facts about every editor that speaks the dialect.
     fn properties(&self) -> &'static Properties;
     /// The project's files that [`read_project`](Dialect::read_project) needs.
@@ -67,6 +71,15 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Makes a reader of the first words of a peer that has connected to us, for a dialect whose editor does that
     /// ([`Endpoint::Arrival`]).
     fn reception(&self) -> Option<Box<dyn Reception>> {
+        None
+    }
+    /// What a user can do if a program with this command line has the port to which the editor would connect, as an instruction. It says
+    /// first what the program is, if the package knows it.
+    fn frees_port(&self, _command_line: &[String]) -> &'static str {
+        "end it, or set another port in the editor and name that one here (--port)"
+    }
+    /// What a user does in the package's window so that editor and gateway meet, as a sentence without its end.
+    fn connects_by(&self) -> Option<&'static str> {
         None
     }
     /// Makes a decoder for a new stream of frames. A dialect without frames has none.

@@ -76,6 +76,7 @@ pub const ALL: Dialects = &[
     &unity_mcp::UnityMcp,
     &pipeline::Pipeline,
     &coplay::Coplay,
+    &coplay::http::CoplayHttp,
     &unity_cli_loop::UnityCliLoop,
     &umcp::Umcp,
     &uloop::Uloop,

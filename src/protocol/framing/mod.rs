@@ -3,8 +3,11 @@
 pub mod content_length;
 pub mod http;
 pub mod lines;
+pub mod websocket;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+
+use crate::limits::{DECODER_BUFFER_KEPT_BYTES, DECODER_GROWTH};
 
 /// An incremental decoder of one connection's incoming bytes.
 ///
@@ -20,6 +23,21 @@ pub trait Framer: Send {
     fn next_frame(&mut self) -> Result<Option<Bytes>, BadFrame>;
     /// Whether the stream may end here without cutting a frame.
     fn at_boundary(&self) -> bool;
+    /// Returns once what the framing itself has to answer, such as the pong to a ping. A newer answer replaces one that was not taken.
+    fn owed(&mut self) -> Option<Bytes> {
+        None
+    }
+}
+
+/// Reserves memory for `bytes` more bytes of a frame of `length` bytes: [`DECODER_GROWTH`] times what is needed, but never more than
+/// the frame. An allocator keeps about twice its largest block, so a buffer of twice the frame would keep too much.
+fn make_room(buffer: &mut BytesMut, bytes: usize, length: usize) {
+    let (needed, has) = (buffer.len() + bytes, buffer.capacity());
+    if needed > has && needed <= length && needed > DECODER_BUFFER_KEPT_BYTES {
+        let mut larger = BytesMut::with_capacity(length.min(needed.saturating_mul(DECODER_GROWTH)));
+        larger.extend_from_slice(buffer);
+        *buffer = larger;
+    }
 }
 
 /// Why a byte stream is not a valid stream of frames.
@@ -55,4 +73,7 @@ pub enum BadFrame {
         /// The bound in bytes.
         max: usize,
     },
+    /// A frame that a WebSocket's client must not send.
+    #[error("{0}")]
+    WebSocket(&'static str),
 }

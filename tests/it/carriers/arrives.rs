@@ -9,7 +9,7 @@ use std::time::Duration;
 use holdfast::config::{Config, PortSource};
 use holdfast::limits::{ARRIVAL_WORDS_MAX, ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX};
 use holdfast::net::{BoxStream, Net as _};
-use holdfast::platform::host::Host;
+use holdfast::platform::host::{Caller, Host, Owner};
 use holdfast::protocol::dialect;
 use holdfast_fake_unity::Package;
 use serde_json::{Value, json};
@@ -44,6 +44,8 @@ fn setup(project: &Path) -> Setup {
         ..Config::default()
     };
     let setup = Setup { config, ..Setup::default() };
+    let command_line = ["Unity", "-projectPath", project.to_str().unwrap()].map(str::to_owned).into();
+    setup.host.set_caller(None, Caller::Process(Owner { pid: 4711, name: "Unity".to_owned(), command_line }));
     let write = |path: &str, json: Value| Host::write(&*setup.host, &project.join(path), json.to_string().as_bytes());
     let (name, version) = package.facts.manifest;
     write("Packages/manifest.json", json!({"dependencies": {name: version}})).unwrap();

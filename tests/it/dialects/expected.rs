@@ -94,7 +94,8 @@ pub const MOMENTS: [Moment; 11] = [
 
 /// The packages in the order in which the gateway looks for them.
 pub fn packages() -> impl Iterator<Item = &'static Package> {
-    dialect::ALL.iter().map(|dialect| Package::named(dialect.name()).expect("both lists have the same packages"))
+    let own = dialect::ALL.iter().filter(|dialect| dialect.mode_of().is_none());
+    own.map(|dialect| Package::named(dialect.name()).expect("both lists have the same packages"))
 }
 
 /// Returns what a moment must end with for a package.

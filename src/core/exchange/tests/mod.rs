@@ -152,6 +152,16 @@ fn of_each_kind_one_order_waits() {
 }
 
 #[test]
+fn of_the_answers_of_the_framing_the_newest_waits() {
+    let mut exchange = Exchange::new(EPOCH);
+    let answers = [&b"first"[..], b"second"].map(|answer| Errand::Framing(bytes::Bytes::from_static(answer)));
+    for errand in [&answers[0], &Errand::Greeting, &answers[1]] {
+        exchange.order(errand.clone());
+    }
+    assert_eq!(errands(&mut exchange), [Errand::Greeting, answers[1].clone()]);
+}
+
+#[test]
 fn withdrawals_are_bounded() {
     let mut exchange = Exchange::new(EPOCH);
     for _ in 0..2 * CANCELS_MAX {

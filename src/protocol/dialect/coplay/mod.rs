@@ -1,4 +1,5 @@
-//! MCP for Unity by CoplayDev, 8.0 to 10.3, in its stdio mode: JSON in frames over TCP, and replies without an id.
+//! MCP for Unity by CoplayDev, 8.0 to 10.3, in its stdio mode: JSON in frames over TCP, and replies without an id. [`http`] is its other
+//! mode, in which the editor connects to us. The commands and their results are the same.
 //!
 //! The editor listens, and a file in the user's home says where. It serves one client: each that connects closes all others, so nothing
 //! is probed by connecting. A connection reads a command, waits for its end, writes the reply, and reads the next one. So one command is
@@ -10,6 +11,7 @@ mod arguments;
 mod catalogue;
 mod form;
 mod framer;
+pub mod http;
 mod project;
 mod tools;
 mod wire;
@@ -20,6 +22,8 @@ mod tests;
 
 use serde_json::value::RawValue;
 
+use self::project::Mode;
+
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
     ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
@@ -27,6 +31,18 @@ use super::{
 };
 use crate::limits::COPLAY_REQUEST_MAX_BYTES;
 use crate::protocol::framing::Framer;
+
+/// The purposes of the package's tools.
+const ROLES: Roles = Roles {
+    compile: &[],
+    console: &["read_console"],
+    play_mode: &["manage_editor"],
+    code: &["execute_code"],
+    editor_state: &[],
+    menu_item: &["execute_menu_item"],
+};
+/// The groups that are listed first.
+const LISTED_FIRST: &[&str] = &["core"];
 
 static PROPERTIES: Properties = Properties {
     window: 1,
@@ -40,15 +56,8 @@ static PROPERTIES: Properties = Properties {
     default_ports: &[],
     reads_unity_port: false,
     shape: Shape::Stream,
-    roles: Roles {
-        compile: &[],
-        console: &["read_console"],
-        play_mode: &["manage_editor"],
-        code: &["execute_code"],
-        editor_state: &[],
-        menu_item: &["execute_menu_item"],
-    },
-    listed_first: &["core"],
+    roles: ROLES,
+    listed_first: LISTED_FIRST,
 };
 
 /// The dialect of MCP for Unity in stdio mode.
@@ -77,7 +86,7 @@ impl Dialect for Coplay {
     }
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
-        project::read(files)
+        project::read(files, Mode::Stdio)
     }
 
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
@@ -86,6 +95,12 @@ impl Dialect for Coplay {
 
     fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
         said.starts_with(framer::WELCOME.as_bytes()).then_some("the bridge of MCP for Unity (--dialect coplay)")
+    }
+
+    fn connects_by(&self) -> Option<&'static str> {
+        Some(
+            "if Unity is open, look into the window of MCP for Unity (Window > MCP for Unity) and start its session there",
+        )
     }
 
     fn framer(&self) -> Box<dyn Framer> {

@@ -51,11 +51,24 @@ pub(super) fn hash(data_path: &str) -> String {
     })
 }
 
-/// Reads the facts from the files.
-pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
+/// How the editor is reached, as its user chooses in the package's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Stdio,
+    Http,
+}
+
+/// Reads the facts from the files. Only in stdio mode there is a status file: without it the other mode is meant, unless a setting says
+/// otherwise.
+pub(super) fn read(files: &ProjectFiles, mode: Mode) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
     unity::read_instance(files, &mut facts);
+    let is_stdio = unity::is_there(files, STATUS);
+    facts.by_record = facts.installed && is_stdio != (mode == Mode::Stdio);
+    if mode == Mode::Http {
+        return facts;
+    }
     if let Some(status) = status(files, &mut facts.problems) {
         read_status(&status, &mut facts);
     }

@@ -2,6 +2,7 @@
 
 use super::super::tests::{Vector, all, have_kinds};
 use super::super::{Activity, AnswerBody, FileState, Refusal, Refused, RefusedCall};
+use super::http::CoplayHttp;
 use super::*;
 use crate::protocol::framing::BadFrame;
 use crate::protocol::ids::CallId;
@@ -167,7 +168,7 @@ fn the_users_file_is_named_by_the_projects_path() {
     assert_eq!(Coplay.user_file(r"C:\p\Game").unwrap().name, Coplay.user_file("C:/p/Game/").unwrap().name);
 }
 
-fn facts(status: &str) -> ProjectFacts {
+fn files_of(status: &str) -> ProjectFiles {
     let files = [
         (
             "Packages/manifest.json",
@@ -176,7 +177,11 @@ fn facts(status: &str) -> ProjectFacts {
         (STATUS, status),
     ];
     let files = files.into_iter().filter(|(_, content)| !content.is_empty());
-    Coplay.read_project(&files.map(|(path, content)| (path, FileState::Content(content.into()))).collect())
+    files.map(|(path, content)| (path, FileState::Content(content.into()))).collect()
+}
+
+fn facts(status: &str) -> ProjectFacts {
+    Coplay.read_project(&files_of(status))
 }
 
 #[test]
@@ -213,5 +218,8 @@ fn a_file_without_the_package_is_a_record_only() {
     let files = [(STATUS, FileState::Content(br#"{"unity_port":6400,"reason":"ready"}"#.to_vec()))];
     let facts = Coplay.read_project(&files.into());
     assert!(facts.installed && facts.by_record);
+    assert!(!CoplayHttp.read_project(&files_of("")).by_record, "without the file the editor connects to us");
+    assert!(Coplay.read_project(&files_of("")).by_record && CoplayHttp.read_project(&files_of("{}")).by_record);
+    assert!(!Coplay.read_project(&files_of("{}")).by_record);
     assert_eq!(Coplay.read_project(&ProjectFiles::new()), ProjectFacts::default());
 }

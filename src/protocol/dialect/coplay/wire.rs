@@ -1,9 +1,12 @@
 //! Encodes orders into frames, and decides about the greeting.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
+use serde_json::value::RawValue;
 
 use super::super::rpc::{self, is_object, loggable, quoted};
-use super::super::{BadGreeting, EncodeError, Greeted, Met, Order, Reply};
+use super::super::{BadGreeting, EncodeError, Greeted, Met, Order, PreparedCall, Reply};
 use super::catalogue;
 use super::framer::frame;
 use super::within;
@@ -20,17 +23,25 @@ pub(super) fn encode(order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let message = match order {
         Order::Greeting { .. } => return Ok(frame(PING)),
         Order::ListTools { .. } => command(LIST, "{}"),
-        Order::Call { tool: within::CUSTOM, call, .. } => {
-            let (name, given) = within::custom(&call.arguments).ok_or(EncodeError::NotSpoken)?;
-            command(&name, &given.map_or("{}".into(), |given| jsonrpc::compact(given.get())))
-        }
         Order::Call { tool, call, .. } => {
-            let given = jsonrpc::compact(call.arguments.get());
-            command(catalogue::command(tool), if is_object(&given) { &given } else { "{}" })
+            let (name, params) = command_of(tool, call).ok_or(EncodeError::NotSpoken)?;
+            command(&name, &params)
         }
         Order::Outcomes(_) | Order::Cancel(_) | Order::Heartbeat => return Err(EncodeError::NotSpoken),
     };
     rpc::within(frame(message.as_bytes()), COPLAY_REQUEST_MAX_BYTES)
+}
+
+/// Returns the editor's command for a call, and its parameters.
+pub(super) fn command_of<'a>(tool: &'a str, call: &'a PreparedCall) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    let (name, given) = if tool == within::CUSTOM {
+        let (name, given) = within::custom(&call.arguments)?;
+        (name.into(), given)
+    } else {
+        (catalogue::command(tool).into(), Some(&*call.arguments))
+    };
+    let given = given.map(RawValue::get).filter(|given| is_object(given));
+    Some((name, given.map_or("{}".into(), jsonrpc::compact)))
 }
 
 fn command(name: &str, params: &str) -> String {

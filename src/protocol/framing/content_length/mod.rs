@@ -7,8 +7,8 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::{BadFrame, Framer};
-use crate::limits::{DECODER_BUFFER_KEPT_BYTES, DECODER_GROWTH, FRAME_HEADER_MAX_BYTES, FRAME_LENGTH_DIGITS_MAX};
+use super::{BadFrame, Framer, make_room};
+use crate::limits::{DECODER_BUFFER_KEPT_BYTES, FRAME_HEADER_MAX_BYTES, FRAME_LENGTH_DIGITS_MAX};
 
 /// Encodes a body as a whole frame.
 pub fn encode(body: &[u8]) -> Bytes {
@@ -95,24 +95,12 @@ impl ContentLength {
     }
 }
 
-impl ContentLength {
-    /// Reserves memory for `bytes` more bytes of a body: [`DECODER_GROWTH`] times what is needed, but never more than the frame.
-    /// An allocator keeps about twice its largest block, so a buffer of twice the frame would keep too much.
-    fn make_room(&mut self, bytes: usize) {
-        let Part::Body(length) = self.part else { return };
-        let (needed, has) = (self.buffer.len() + bytes, self.buffer.capacity());
-        if needed > has && needed <= length && needed > DECODER_BUFFER_KEPT_BYTES {
-            let mut larger = BytesMut::with_capacity(length.min(needed.saturating_mul(DECODER_GROWTH)));
-            larger.extend_from_slice(&self.buffer);
-            self.buffer = larger;
-        }
-    }
-}
-
 impl Framer for ContentLength {
     fn push(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
-            self.make_room(bytes.len());
+            if let Part::Body(length) = self.part {
+                make_room(&mut self.buffer, bytes.len(), length);
+            }
             self.buffer.extend_from_slice(bytes);
         }
     }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::limits::DECODER_GROWTH;
 
 const MAX: usize = 1000;
 

@@ -4,10 +4,12 @@
 //! connection is kept until the link takes it. Everybody else is told why, and closed. A connection that is kept or taken is not
 //! displaced by another one that says the same of itself.
 //!
-//! What an editor says of itself is all that is known here. If its package can prove more, the greeting asks for it.
+//! Before it is kept, the process at the other end is looked up: it must be the project's editor, as with a port on which an editor
+//! listens. If its package can prove more, the greeting asks for it.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -23,11 +25,13 @@ use tokio::time::timeout;
 
 use super::enter;
 use crate::limits::{
-    ACCEPT_PAUSE, ARRIVAL_BIND_EVERY, ARRIVAL_TOLD_MAX, ARRIVAL_WORDS_MAX, ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX,
+    ACCEPT_PAUSE, ARRIVAL_BIND_EVERY, ARRIVAL_NAMED_EVERY, ARRIVAL_TOLD_MAX, ARRIVAL_WORDS_MAX,
+    ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX, OWNER_LOOKUP_MAX,
 };
 use crate::net::{BoxFuture, BoxStream, Listener, Net};
 use crate::platform::host::{self, Host};
 use crate::protocol::dialect::{Dialect, Heard, Introduction, Reception};
+use crate::protocol::text::clean;
 use crate::survey;
 use crate::telemetry::events::Events;
 
@@ -40,6 +44,15 @@ pub struct Surroundings {
     pub host: Arc<dyn Host>,
     /// Where refusals are logged.
     pub events: Events,
+}
+
+/// A port on which an editor is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port {
+    /// Its number.
+    pub number: u16,
+    /// Whether the user named it ([`PortSource::is_named`](crate::config::PortSource::is_named)).
+    pub is_named: bool,
 }
 
 /// All ports on which this process expects editors.
@@ -59,9 +72,11 @@ struct Door {
 
 /// The editor that a link expects, at each of these doors. Dropping it ends that.
 pub struct Awaited {
-    doors: Vec<Arc<Door>>,
+    doors: Vec<(Port, Arc<Door>)>,
     project: PathBuf,
     vacancy: Mutex<Vacancy>,
+    /// Why the last process was not believed that said that it has the project open; told once.
+    disbelieved: Mutex<Option<String>>,
     /// Tells the link that its editor has connected.
     tell: Box<dyn Fn() + Send + Sync>,
 }
@@ -92,7 +107,7 @@ impl Arrivals {
     pub fn expect(
         &self,
         with: &Surroundings,
-        ports: &[u16],
+        ports: &[Port],
         dialect: &'static dyn Dialect,
         project: PathBuf,
         tell: Box<dyn Fn() + Send + Sync>,
@@ -118,9 +133,10 @@ impl Arrivals {
             }) as BoxFuture<'static, ()>);
             door
         };
-        let doors = ports.iter().map(|port| door_at(*port)).collect();
-        let awaited = Arc::new(Awaited { doors, project, vacancy: Mutex::new(Vacancy::Free), tell });
-        for door in &awaited.doors {
+        let doors = ports.iter().map(|port| (*port, door_at(port.number))).collect();
+        let (vacancy, disbelieved) = (Mutex::new(Vacancy::Free), Mutex::default());
+        let awaited = Arc::new(Awaited { doors, project, vacancy, disbelieved, tell });
+        for (_, door) in &awaited.doors {
             let mut expected = enter(&door.expected);
             expected.retain(|known| known.strong_count() > 0);
             expected.push(Arc::downgrade(&awaited));
@@ -136,7 +152,9 @@ async fn listen(door: Weak<Door>, port: u16, with: Surroundings) {
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if heard.len() < ARRIVALS_MAX => heard.push(receive(Weak::clone(&door), stream, with.clone())),
+                Ok((stream, from)) if heard.len() < ARRIVALS_MAX => {
+                    heard.push(receive(Weak::clone(&door), stream, from, with.clone()));
+                }
                 Ok(_) => with.events.arrival_refused(port, "too many connections have not said whose they are"),
                 // Most likely out of descriptors: do not spin.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -148,27 +166,53 @@ async fn listen(door: Weak<Door>, port: u16, with: Surroundings) {
 
 /// Binds the port, as soon as nobody else has it.
 async fn bind(door: &Weak<Door>, port: u16, with: &Surroundings) -> Arc<dyn Listener> {
+    let mut tries = 0_usize;
     loop {
-        let bound = with.net.bind(port).await;
-        let why = bound.as_ref().err().map(ToString::to_string);
-        if let Some(door) = door.upgrade() {
-            *enter(&door.shut) = why;
+        match with.net.bind(port).await {
+            Ok(listener) => {
+                if let Some(door) = door.upgrade() {
+                    *enter(&door.shut) = None;
+                }
+                return listener;
+            }
+            Err(error) if tries.is_multiple_of(ARRIVAL_NAMED_EVERY) => {
+                let dialect = door.upgrade().map(|door| door.dialect);
+                let named = match dialect {
+                    Some(dialect) => taken(port, dialect, with).await,
+                    None => None,
+                };
+                if let Some(door) = door.upgrade() {
+                    *enter(&door.shut) = Some(named.unwrap_or_else(|| error.to_string()));
+                }
+            }
+            Err(_) => {}
         }
-        match bound {
-            Ok(listener) => return listener,
-            Err(_) => tokio::time::sleep(ARRIVAL_BIND_EVERY).await,
-        }
+        tries = tries.wrapping_add(1);
+        tokio::time::sleep(ARRIVAL_BIND_EVERY).await;
     }
 }
 
+/// Says which program has the port, and what a user can do.
+async fn taken(port: u16, dialect: &'static dyn Dialect, with: &Surroundings) -> Option<String> {
+    let host = Arc::clone(&with.host);
+    let looked_up = host::run(&*with.host, move || host.port_owner(port));
+    let owner = timeout(OWNER_LOOKUP_MAX, looked_up).await.ok()???;
+    let fix = if owner.name.starts_with("holdfast") {
+        "it is a holdfast of another client: end that one, or start both with --hub, and they share the editor"
+    } else {
+        dialect.frees_port(&owner.command_line)
+    };
+    Some(format!("{} (pid {}); {fix}", clean(&owner.name), owner.pid))
+}
+
 /// Hears whose editor has connected, and keeps its connection if it is expected.
-async fn receive(door: Weak<Door>, mut stream: BoxStream, with: Surroundings) {
+async fn receive(door: Weak<Door>, mut stream: BoxStream, from: SocketAddr, with: Surroundings) {
     let Some(dialect) = door.upgrade().map(|door| door.dialect) else { return };
     let Some(mut reception) = dialect.reception() else { return };
     let why = match timeout(ARRIVAL_WORDS_MAX, introduced(&mut stream, &mut *reception)).await {
         Ok(Ok(Some(who))) => {
             let Some(door) = door.upgrade() else { return };
-            match door.admit(who, stream, &with).await {
+            match door.admit(who, stream, from, &with).await {
                 Ok(()) => return,
                 Err((back, why)) => {
                     stream = back;
@@ -219,17 +263,31 @@ impl Door {
         &self,
         who: Introduction,
         stream: BoxStream,
+        from: SocketAddr,
         with: &Surroundings,
     ) -> Result<(), (BoxStream, String)> {
         let expected: Vec<Arc<Awaited>> = enter(&self.expected).iter().filter_map(Weak::upgrade).collect();
-        let projects: Vec<PathBuf> = expected.iter().map(|awaited| awaited.project.clone()).collect();
-        let said = who.project.clone();
-        let find = move || projects.iter().position(|project| survey::same_project(Path::new(&said), project));
-        let found =
-            if Path::new(&who.project).is_absolute() { host::run(&*with.host, find).await.flatten() } else { None };
-        let Some(awaited) = found.and_then(|found| expected.get(found)) else {
-            return Err((stream, "nobody here is for the project that it has open".to_owned()));
+        let (host, said) = (Arc::clone(&with.host), PathBuf::from(&who.project));
+        let (port, dialect, candidates) = (self.port, self.dialect, expected);
+        let find = move || {
+            let is_meant = |awaited: &Arc<Awaited>| survey::same_project(&said, &awaited.project);
+            let awaited = candidates.into_iter().find(|awaited| said.is_absolute() && is_meant(awaited))?;
+            let caller = host.caller(from, port);
+            let checked = survey::check_caller(&*host, caller, &awaited.project, dialect, awaited.is_named(port));
+            Some((awaited, checked))
         };
+        let (awaited, checked) = match timeout(OWNER_LOOKUP_MAX, host::run(&*with.host, find)).await {
+            Ok(Some(Some(found))) => found,
+            Ok(Some(None)) => return Err((stream, "nobody here is for the project that it has open".to_owned())),
+            Ok(None) | Err(_) => return Err((stream, "its process could not be looked up in time".to_owned())),
+        };
+        if let Err(why) = checked {
+            if why.concerns_user() {
+                *enter(&awaited.disbelieved) = Some(why.to_string());
+            }
+            return Err((stream, why.to_string()));
+        }
+        *enter(&awaited.disbelieved) = None;
         let kept = Kept { port: self.port, stream, read: who.rest.into() };
         awaited
             .keep(kept)
@@ -258,7 +316,7 @@ impl Awaited {
     /// Takes the connection of the editor, if it has connected to this port. Until the stream is dropped, no other one is kept.
     ///
     /// # Errors
-    /// Why nothing can be listened to.
+    /// Why nothing can be listened to, or why somebody was not believed, as a sentence about a program.
     pub fn take(self: &Arc<Self>, port: u16) -> Result<Option<BoxStream>, String> {
         let mut vacancy = enter(&self.vacancy);
         let is_here = match &mut *vacancy {
@@ -274,15 +332,23 @@ impl Awaited {
             return Ok(Some(Box::new(Arrived { stream, read: read.freeze(), of: Arc::clone(self) })));
         }
         drop(vacancy);
-        let door = self.doors.iter().find(|door| door.port == port);
-        door.and_then(|door| enter(&door.shut).clone()).map_or(Ok(None), Err)
+        let door = self.doors.iter().find(|(known, _)| known.number == port);
+        let shut = door.and_then(|(_, door)| enter(&door.shut).clone());
+        let shut = shut.map(|why| format!("it has the port to which the editor would connect: {why}"));
+        let says = |why| format!("it says that it has this project open, and was turned away: {why}");
+        shut.or_else(|| enter(&self.disbelieved).take().map(says)).map_or(Ok(None), Err)
+    }
+
+    /// Whether the user named this port.
+    fn is_named(&self, port: u16) -> bool {
+        self.doors.iter().any(|(known, _)| known.number == port && known.is_named)
     }
 
     /// Whether this is the editor of a project that is expected at these ports.
-    pub fn is_at(&self, ports: &[u16], dialect: &'static dyn Dialect, project: &Path) -> bool {
+    pub fn is_at(&self, ports: &[Port], dialect: &'static dyn Dialect, project: &Path) -> bool {
         self.project == project
-            && self.doors.iter().map(|door| door.port).eq(ports.iter().copied())
-            && self.doors.iter().all(|door| door.dialect == dialect)
+            && self.doors.iter().map(|(port, _)| port).eq(ports)
+            && self.doors.iter().all(|(_, door)| door.dialect == dialect)
     }
 }
 
@@ -338,3 +404,6 @@ impl AsyncWrite for Arrived {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests;
