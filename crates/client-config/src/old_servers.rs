@@ -31,6 +31,9 @@ pub struct KnownServer {
     pub within: &'static [&'static str],
     /// The word that must follow, in lower case; `None`: any, or none.
     pub then: Option<&'static str>,
+    /// Ends of the addresses at which it serves, if it serves HTTP. Other programs may use the same, so only an entry whose name has
+    /// "unity" in it counts.
+    pub urls: &'static [&'static str],
 }
 
 impl KnownServer {
@@ -45,6 +48,19 @@ impl KnownServer {
         }
         self.npm.iter().any(package) || self.files.iter().any(file) && is_within()
     }
+
+    /// Whether it serves at this address.
+    fn serves(&self, url: &str) -> bool {
+        let url = url.trim_end_matches('/').to_lowercase();
+        self.urls.iter().any(|end| url.ends_with(&format!("//{end}")))
+    }
+}
+
+/// The members in which clients have the address of a server.
+const URL_FIELDS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
+
+fn is_unitys(key: &str) -> bool {
+    key.to_lowercase().contains("unity")
 }
 
 /// Whether this is the first of these words that is no flag, nor what may be the value of one.
@@ -78,8 +94,11 @@ pub(crate) fn find(known: &[KnownServer], client: &Client, meaning: &Value) -> V
         let whole: Vec<&str> = plain.iter().map(String::as_str).collect();
         // A shell gets the whole command line as one word, and some people write it so.
         let split: Vec<&str> = plain.iter().flat_map(|word| word.split_whitespace()).collect();
-        let of = started(known, &whole).or_else(|| started(known, &split))?;
-        Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
+        let url = URL_FIELDS.iter().find_map(|field| entry.get(field)?.as_str()).unwrap_or_default();
+        let served = || known.iter().find(|server| is_unitys(key) && server.serves(url)).map(|server| server.of);
+        let of = started(known, &whole).or_else(|| started(known, &split)).or_else(served)?;
+        let starts = if words.is_empty() { url.to_owned() } else { words.join(" ") };
+        Some(OldServer { key: key.clone(), of, starts })
     };
     entries.iter().filter(|(key, _)| *key != ENTRY_NAME).filter_map(old).collect()
 }
@@ -109,8 +128,14 @@ pub(crate) fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Res
 mod tests {
     use super::*;
 
-    const UNITY: KnownServer =
-        KnownServer { of: "it", npm: &[], files: &["unity", "unity.exe"], within: &[], then: Some("mcp") };
+    const UNITY: KnownServer = KnownServer {
+        of: "it",
+        npm: &[],
+        files: &["unity", "unity.exe"],
+        within: &[],
+        then: Some("mcp"),
+        urls: &["127.0.0.1:8080/mcp"],
+    };
 
     #[test]
     fn a_program_that_is_more_than_a_server_is_known_by_its_order() {
@@ -131,6 +156,19 @@ mod tests {
             let split: Vec<&str> = line.iter().flat_map(|word| word.split_whitespace()).collect();
             let found = started(&[UNITY], line).or_else(|| started(&[UNITY], &split));
             assert_eq!(found.is_some(), is, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_counts_only_under_a_name_of_unity() {
+        for (key, url, is) in [
+            ("unityMCP", "http://127.0.0.1:8080/mcp", true),
+            ("UnityMCP", "HTTP://127.0.0.1:8080/mcp/", true),
+            ("unityMCP", "http://10.127.0.0.1:8080/mcp", false),
+            ("unityMCP", "http://127.0.0.1:8081/mcp", false),
+            ("mine", "http://127.0.0.1:8080/mcp", false),
+        ] {
+            assert_eq!(is_unitys(key) && UNITY.serves(url), is, "{key} {url}");
         }
     }
 }

@@ -14,7 +14,14 @@ pub const DISK: Disk = Disk { canonical: config::canonical, rename: |from, to| R
 /// The folders of the clients on this machine, with the servers that the packages bring. `None` if the user's home is unknown.
 pub fn places() -> Option<Places> {
     let servers = dialect::ALL.iter().filter_map(|dialect| dialect.own_server());
-    let known = servers.map(|&OwnServer { of, npm, files, within, then }| KnownServer { of, npm, files, within, then });
+    let known = servers.map(|&OwnServer { of, npm, files, within, then, urls }| KnownServer {
+        of,
+        npm,
+        files,
+        within,
+        then,
+        urls,
+    });
     let mut places = Places::here(DISK)?;
     places.servers = known.collect();
     Some(places)

@@ -128,6 +128,8 @@ pub struct OwnServer {
     pub within: &'static [&'static str],
     /// The word that must follow the program, for one that is more than this server.
     pub then: Option<&'static str>,
+    /// Ends of the addresses at which it serves, if it serves HTTP.
+    pub urls: &'static [&'static str],
 }
 
 /// A tool that the package's own server answered without its editor. The gateway answers it too.

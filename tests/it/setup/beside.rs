@@ -13,7 +13,7 @@ use crate::binary::{Place, finish, text};
 
 /// Entries in the form in which the packages' windows and documents give them: the client, the content of its file, and the
 /// entry's key.
-const OLD: [(&str, &str, &str); 6] = [
+const OLD: [(&str, &str, &str); 8] = [
     (
         "codex",
         "model = \"x\"\n\n[mcp_servers.uLoopMCP]\ncommand = \"node\"\nargs = [\"/p/Library/uLoopMCP/server.bundle.js\"]\n\n[mcp_servers.uLoopMCP.env]\nUNITY_TCP_PORT = \"8700\"\n\n# mine\n[mcp_servers.other]\ncommand = \"other\"\n",
@@ -28,6 +28,16 @@ const OLD: [(&str, &str, &str); 6] = [
         "cursor",
         "{\n  \"mcpServers\": {\n    \"uMCP\": { \"command\": \"node\", \"args\": [\"/p/Packages/umcp/TypeScriptServer/dist/server.bundle.js\"] },\n    // mine\n    \"other\": { \"command\": \"other\" }\n  }\n}\n",
         "uMCP",
+    ),
+    (
+        "cursor",
+        r#"{"mcpServers":{"unityMCP":{"url":"http://127.0.0.1:8080/mcp"},"other":{"command":"other"}}}"#,
+        "unityMCP",
+    ),
+    (
+        "windsurf",
+        r#"{"mcpServers":{"unityMCP":{"command":"C:\\Users\\a\\uvx.exe","args":["--from","mcpforunityserver==10.3.0","mcp-for-unity","--transport","stdio"]},"other":{"command":"other"}}}"#,
+        "unityMCP",
     ),
     (
         "claude-code",

@@ -26,8 +26,8 @@ use self::project::Mode;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
-    ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Roles,
-    Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
+    Roles, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
 };
 use crate::limits::COPLAY_REQUEST_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -101,6 +101,19 @@ impl Dialect for Coplay {
         Some(
             "if Unity is open, look into the window of MCP for Unity (Window > MCP for Unity) and start its session there",
         )
+    }
+
+    /// Source: the entries that the package's window writes into the clients' configurations. The last folder is that of versions before 9.
+    fn own_server(&self) -> Option<&'static OwnServer> {
+        const SERVER: OwnServer = OwnServer {
+            of: "MCP for Unity (CoplayDev)",
+            npm: &[],
+            files: &["mcp-for-unity", "mcp-for-unity.exe", "unitymcpserver/src"],
+            within: &[],
+            then: None,
+            urls: &["127.0.0.1:8080/mcp", "localhost:8080/mcp"],
+        };
+        Some(&SERVER)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

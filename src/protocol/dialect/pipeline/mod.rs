@@ -125,6 +125,7 @@ impl Dialect for Pipeline {
             files: &["unity", "unity.exe"],
             within: &[],
             then: Some("mcp"),
+            urls: &[],
         };
         Some(&SERVER)
     }

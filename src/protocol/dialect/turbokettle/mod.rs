@@ -91,6 +91,7 @@ impl Dialect for Turbokettle {
             files: &["server~/dist/index.js", "unity-mcp", "unity-mcp.cmd"],
             within: &[],
             then: None,
+            urls: &[],
         };
         Some(&SERVER)
     }

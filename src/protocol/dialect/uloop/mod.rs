@@ -102,6 +102,7 @@ impl Dialect for Uloop {
             files: &["server.bundle.js"],
             within: &["typescriptserver", "uloopmcp", "umcp"],
             then: None,
+            urls: &[],
         };
         Some(&SERVER)
     }

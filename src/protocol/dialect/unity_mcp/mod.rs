@@ -94,6 +94,7 @@ impl Dialect for UnityMcp {
             files: &["dist/mcp-stdio-client.js", "dist/mcp-stdio-client/index.js"],
             within: &[],
             then: None,
+            urls: &[],
         };
         Some(&SERVER)
     }
