@@ -12,9 +12,11 @@ use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::limits::ROUTE_LOOK_EVERY;
 use crate::link::HubPort;
+use crate::platform::host::RealHost;
 use crate::platform::{background, filesystem};
 use crate::runtime::slot::Slot;
 use crate::storage::hub_folder::{HubFolder, HubLock};
+use crate::survey;
 
 /// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
 const OF_A_SESSION: &[&str] = &[
@@ -42,6 +44,17 @@ const OF_A_SESSION: &[&str] = &[
     "UNITY_PORT",
     "UNITY_TCP_PORT",
 ];
+
+/// Returns whether a session of `serve` uses a hub. The editor of some packages connects to one port for all projects, which only one
+/// process can have: then a hub is started.
+pub(super) fn mode(config: &Config, wished: HubMode) -> HubMode {
+    if wished != HubMode::Auto {
+        return wished;
+    }
+    let survey = survey::survey(&RealHost, config, &[], None);
+    let shares_port = survey.dialect.reception().is_some() && !survey.dialect.properties().default_ports.is_empty();
+    if shares_port && survey.facts.installed { HubMode::Start } else { wished }
+}
 
 /// Returns what the session of this name needs to use the links of a hub; `None` if its links are in this process.
 pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<HubSeat>> {

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteEx
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 
+use super::links::keeps_listening;
 use super::several::Several;
 use crate::actors::gateway::Spawn;
 use crate::actors::parts::Parts;
@@ -125,7 +126,11 @@ async fn own_end(parts: &Parts, leaves: bool, is_elected: impl Fn() -> bool) -> 
             records.tidy(LOOK_EVERY, CALL_RECORD_MAX_AGE);
         }
         let is_used = !parts.sessions.local().is_empty()
-            || parts.links.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
+            || parts
+                .links
+                .all()
+                .iter()
+                .any(|link| keeps_listening(link) || link.calls.ledger(|ledger, _| ledger.counts()) != (0, 0));
         idle = if is_used { Duration::ZERO } else { idle + LOOK_EVERY };
         if leaves && idle >= HUB_IDLE_MAX {
             return ShutdownReason::Idle;

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::actors::gateway::{Spawn, Tree};
 use crate::actors::parts::Parts;
-use crate::fsm::cause::Loss;
+use crate::fsm::cause::{Availability, Loss};
 use crate::limits::FLUSH_MAX;
+use crate::limits::hub::{ARRIVAL_KEPT_LOOK, ARRIVAL_KEPT_MAX};
 use crate::link::{Destination, Link};
 use crate::protocol::ids::LinkId;
 
@@ -86,8 +88,28 @@ async fn left(parts: &Parts, link: &Arc<Link>) {
         }
         // The result of a call that was answered "still running" comes late, and is fetched by the call's id.
         link.calls.shared.all_over().await;
+        tokio::select! {
+            () = editor_stays_away(link) => {}
+            _ = left.changed() => continue,
+        }
         if parts.links.close_left(link) {
             return;
         }
     }
+}
+
+/// Waits until an editor that connects to us has not been here for [`ARRIVAL_KEPT_MAX`]. Where nobody listens it gives up, and then its
+/// user has to see to it. Does not wait for an editor that never came, and for none to which we connect.
+async fn editor_stays_away(link: &Link) {
+    let mut away = Duration::ZERO;
+    while keeps_listening(link) && away < ARRIVAL_KEPT_MAX {
+        sleep(ARRIVAL_KEPT_LOOK).await;
+        let is_here = link.contact.view.borrow().availability == Availability::Open;
+        away = if is_here { Duration::ZERO } else { away + ARRIVAL_KEPT_LOOK };
+    }
+}
+
+/// Whether the editor of this link connects to us, and has done so.
+pub(super) fn keeps_listening(link: &Link) -> bool {
+    link.contact.dialect().reception().is_some() && link.contact.view.borrow().connections > 0
 }

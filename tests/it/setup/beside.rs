@@ -113,7 +113,7 @@ async fn an_old_servers_entry_is_named_and_replaced_and_the_rest_stays_byte_for_
 async fn another_programs_entry_is_no_old_server() {
     let place = Place::new();
     let entries = json!({"mcpServers": {
-        "unityMCP": {"command": "uvx", "args": ["--from", "mcpforunityserver", "mcp-for-unity"]},
+        "unityMCP": {"command": "uvx", "args": ["--from", "another-server", "another"]},
         "mcp-unity": {"command": "node", "args": ["/p/Packages/com.gamelovers.mcp-unity/Server~/build/index.js"]},
         "web": {"url": "http://localhost:8080/mcp"},
         "uLoopMCP": {"command": "my-own-server"},
