@@ -41,8 +41,8 @@ const ROLES: Roles = Roles {
     editor_state: &[],
     menu_item: &["execute_menu_item"],
 };
-/// The groups that are listed first.
-const LISTED_FIRST: &[&str] = &["core"];
+/// The groups and tools that are listed first.
+const LISTED_FIRST: &[&str] = &["core", "run_tests", "get_test_job"];
 
 static PROPERTIES: Properties = Properties {
     window: 1,
