@@ -167,6 +167,9 @@ pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
 /// How soon an editor is asked whether a job has ended that it has just begun. Most take a frame of the editor, and each call
 /// behind it waits for the answer.
 pub const JOB_ASKED_MIN: Duration = Duration::from_millis(10);
+/// How many signs of life may be missing of an editor that gives them all the time, before it counts as lost. The server of the package
+/// that does so waits as long: 20 s.
+pub const SIGNS_MISSED_MAX: u32 = 4;
 /// How long nothing is sent to an editor that was busy with another program's call, and does not say when that ends.
 pub const BUSY_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause between two such questions: what a job costs beside itself is half of it, on average.

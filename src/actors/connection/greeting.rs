@@ -48,7 +48,8 @@ impl ConnectionTask {
                 if properties.shape == Shape::Stream && self.target.dialect.asks_outcomes_alone() {
                     self.exchange().outcomes_take_a_place();
                 }
-                self.exchange().is_heard_every(self.target.dialect.alive_every());
+                self.exchange()
+                    .is_heard_every(self.target.dialect.alive_every(), self.target.dialect.is_alive_always());
                 self.exchange().greeted(met, properties.window, properties.heartbeat, Instant::now());
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.with.env.events.dial_succeeded(at, accepted);

@@ -16,9 +16,9 @@ use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 use crate::protocol::ids::CallId;
 
 impl Exchange {
-    /// While it has a call, the editor is heard of this often by itself.
-    pub fn is_heard_every(&mut self, every: Option<Duration>) {
-        self.quiet.alive_every = every;
+    /// While it has a call, the editor is heard of this often by itself; if `always`, also while it has none.
+    pub fn is_heard_every(&mut self, every: Option<Duration>, always: bool) {
+        (self.quiet.alive_every, self.quiet.alive_always) = (every, always);
     }
 
     /// Decides what is asked beside the other requests, and records it. Only an editor that runs calls as jobs takes requests at the

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::fsm::bridge::Event;
-use crate::limits::{HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
+use crate::limits::{HEARTBEAT_MAX, SIGNS_MISSED_MAX, SILENCE_MAX, STALL_AFTER};
 
 /// Since when the editor is silent, and how long it may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -20,6 +20,8 @@ pub(super) struct Quiet {
     pub(super) beats: bool,
     /// How often the editor is heard of by itself while it has a call.
     pub(super) alive_every: Option<Duration>,
+    /// Whether it is heard of so also while it has none.
+    pub(super) alive_always: bool,
     /// Whether the bridge was told of a stall.
     stalled: bool,
     /// Whether the bridge was told that the editor counts as lost.
@@ -83,6 +85,8 @@ impl Quiet {
     }
 
     fn beat_by(&self) -> Option<Instant> {
-        self.heard.filter(|_| self.beats).map(|heard| heard + HEARTBEAT_MAX)
+        let signs = self.alive_every.filter(|_| self.alive_always).map(|every| every * SIGNS_MISSED_MAX);
+        let longest = if self.beats { Some(HEARTBEAT_MAX) } else { signs };
+        self.heard.zip(longest).map(|(heard, longest)| heard + longest)
     }
 }

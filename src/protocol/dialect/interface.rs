@@ -230,6 +230,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn alive_every(&self) -> Option<Duration> {
         None
     }
+    /// Whether the editor says so also while it works on no call.
+    fn is_alive_always(&self) -> bool {
+        false
+    }
     /// Whether there is a [`main_thread_question`](Self::main_thread_question).
     fn has_main_thread_question(&self) -> bool {
         false

@@ -9,7 +9,7 @@ use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Availability, Loss};
-use crate::limits::{BUSY_PAUSE, HEARTBEAT_MAX, SILENCE_MAX, STALL_AFTER};
+use crate::limits::{BUSY_PAUSE, HEARTBEAT_MAX, SIGNS_MISSED_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{AnswerBody, Standing};
 use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::{AnswerForm, ProtocolVersion};
@@ -344,6 +344,18 @@ fn an_editor_with_a_heartbeat_must_be_heard_of_all_the_time() {
     let _ = desk.exchange.heard(desk.now + HEARTBEAT_MAX / 2);
     assert_eq!(desk.exchange.overdue(desk.now + HEARTBEAT_MAX), None);
     assert_eq!(desk.exchange.overdue(desk.now + 2 * HEARTBEAT_MAX), Some(Event::Silent));
+}
+
+#[test]
+fn an_editor_that_says_by_itself_all_the_time_that_it_is_alive_may_miss_a_few_of_these_signs() {
+    let every = Duration::from_secs(5);
+    for always in [false, true] {
+        let mut desk = Desk::new(0);
+        desk.exchange.is_heard_every(Some(every), always);
+        let last = desk.now + every * SIGNS_MISSED_MAX;
+        assert_eq!(desk.exchange.overdue(last - every), None);
+        assert_eq!(desk.exchange.overdue(last), always.then_some(Event::Silent));
+    }
 }
 
 // ---- calls ----

@@ -22,6 +22,8 @@ const TESTS_RUNNING: &str = "tests_running";
 /// The tool that refuses while Unity compiles, and the code of that.
 const REFUSED_BY_COMPILE: &[&str] = &["manage_scriptable_object"];
 const COMPILING: &str = "compiling_or_reloading";
+/// What the data of such a refusal have.
+const BUSY_DATA: [&str; 3] = ["reason", "retry_after_ms", "hint"];
 /// The codes in our own [`EditorError::code`]: the package has none.
 const TOLD: i64 = 0;
 const TOO_LONG: i64 = 1;
@@ -73,20 +75,30 @@ fn salvaged(message: &[u8]) -> Reply {
     Reply::Wreck(result.map_or_else(|| Wreck::of_message(message), Wreck::of_result))
 }
 
-/// Reads a failure that proves that nothing ran, because Unity was busy with something else. It has no data but that.
+/// Reads a failure that proves that nothing ran, because Unity was busy with something else. It says no more than that. A call that tests
+/// keep away is not held: the calls that follow the tests would wait behind it.
 fn busy(result: &RawValue) -> Option<EditorError> {
     let members = Members::of(result)?;
-    let is_known = |name: &str| ["success", "code", "error", "message", "data"].contains(&name);
-    if member(&members, "success")?.get() != "false" || !members.iter().all(|(name, _)| is_known(name)) {
+    let has_only = |members: &Members<'_>, known: &[&str]| members.iter().all(|(name, _)| known.contains(&name));
+    if member(&members, "success")?.get() != "false" || !has_only(&members, &["success", "code", "error", "data"]) {
+        return None;
+    }
+    let data = member(&members, "data").filter(|data| data.get() != "null");
+    if data.is_some_and(|data| !Members::of(data).is_some_and(|data| has_only(&data, &BUSY_DATA))) {
         return None;
     }
     let code = member(&members, "code").and_then(|code| wreck::text(code.get().as_bytes()))?;
-    let (of, message) = match code.as_str() {
-        TESTS_RUNNING => (REFUSED_BY_TESTS, "Unity runs tests"),
-        COMPILING => (REFUSED_BY_COMPILE, "Unity compiles scripts or reloads its domain"),
+    let (how, of, message) = match code.as_str() {
+        TESTS_RUNNING => (
+            Refusal::Final,
+            REFUSED_BY_TESTS,
+            "Unity runs tests, and runs neither `run_tests` nor `refresh_unity` meanwhile. Follow them with `get_test_job`, and make the same \
+             call again when they have ended.",
+        ),
+        COMPILING => (Refusal::Busy, REFUSED_BY_COMPILE, "Unity compiles scripts or reloads its domain"),
         _ => return None,
     };
-    let refusal = Some(Refused { how: Refusal::Busy, of: RefusedCall::OneOf(of) });
+    let refusal = Some(Refused { how, of: RefusedCall::OneOf(of) });
     Some(EditorError { code: TOLD, message: message.to_owned(), refusal })
 }
 

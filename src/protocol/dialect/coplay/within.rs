@@ -43,21 +43,31 @@ fn tools_of(tool: &str, arguments: &Value) -> Result<Vec<String>, UnreadableCall
     if tool != BATCH {
         return Ok(Vec::new());
     }
-    let entries = arguments.get("commands").and_then(Value::as_array).ok_or(UnreadableCalls)?;
+    let lists = members_of(arguments, "commands")?;
+    if lists.is_empty() {
+        return Err(UnreadableCalls);
+    }
     let mut names = Vec::new();
-    for entry in entries {
-        let members = entry.as_object().ok_or(UnreadableCalls)?;
-        let named = members.iter().filter(|(key, _)| key.eq_ignore_ascii_case("tool"));
-        for (_, name) in named {
-            let name = name.as_str().ok_or(UnreadableCalls)?;
-            let given = members.iter().filter(|(key, _)| key.eq_ignore_ascii_case("params"));
-            for (_, given) in given {
-                names.extend(tools_of(name, given)?);
+    for list in lists {
+        for entry in list.as_array().ok_or(UnreadableCalls)? {
+            for name in members_of(entry, "tool")? {
+                let name = name.as_str().ok_or(UnreadableCalls)?;
+                for given in members_of(entry, "params")? {
+                    names.extend(tools_of(name, given)?);
+                }
+                names.push(name.to_owned());
             }
-            names.push(name.to_owned());
         }
     }
     Ok(names)
+}
+
+/// Returns the members that the editor may take for this one. It turns the keys of an inner batch from `snake_case` to `camelCase`, and
+/// of two that are then the same it takes the last.
+fn members_of<'v>(value: &'v Value, name: &str) -> Result<Vec<&'v Value>, UnreadableCalls> {
+    let members = value.as_object().ok_or(UnreadableCalls)?;
+    let plain = |key: &str| key.replace(['_', '-', ' '], "").to_lowercase();
+    Ok(members.iter().filter(|(key, _)| plain(key) == name).map(|(_, value)| value).collect())
 }
 
 #[cfg(test)]
@@ -74,6 +84,8 @@ mod tests {
         assert_eq!(found(CUSTOM, &custom), names(&["a", "b", "c", BATCH, BATCH]));
         assert_eq!(found(CUSTOM, r#"{"tool_name":"mine"}"#), names(&["mine"]));
         assert_eq!(found("count", batch), names(&[]));
+        let hidden = r#"{"commands":[{"tool":"batch_execute","params":{"commands":[{"tool":"a"}],"commands_":[{"_tool":"b"}]}}]}"#;
+        assert_eq!(found(BATCH, hidden), names(&["a", "b", BATCH]));
         for odd in ["{}", r#"{"commands":"[]"}"#, r#"{"commands":[7]}"#, r#"{"commands":[{"tool":7}]}"#] {
             assert_eq!(found(BATCH, odd), Err(UnreadableCalls), "{odd}");
         }

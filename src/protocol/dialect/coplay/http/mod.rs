@@ -162,6 +162,10 @@ impl Dialect for CoplayHttp {
         Some(KEEP_ALIVE)
     }
 
+    fn is_alive_always(&self) -> bool {
+        true
+    }
+
     fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
         Err(BadMessage::NotAMessage("the package pushes nothing"))
     }
