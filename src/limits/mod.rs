@@ -208,18 +208,6 @@ pub const PUSH_BIND_MAX: Duration = Duration::from_millis(100);
 pub const PUSH_CONNECTIONS_MAX: usize = 8;
 /// Push messages accepted per second from all sockets; more are counted and dropped (they are only hints).
 pub const PUSH_MESSAGES_PER_SECOND_MAX: u32 = 200;
-/// Connections to a port of ours that have not said yet whose editor they are: an editor says it at once.
-pub const ARRIVALS_MAX: usize = 16;
-/// How long such a connection may take for that. Unity's main thread may be busy between the connect and its first word.
-pub const ARRIVAL_WORDS_MAX: Duration = Duration::from_secs(5);
-/// Bytes that it may send before that: some headers of HTTP and one message.
-pub const ARRIVAL_WORDS_MAX_BYTES: usize = 16 * 1024;
-/// How long a connection that is turned away may take to be told why.
-pub const ARRIVAL_TOLD_MAX: Duration = Duration::from_secs(1);
-/// How often a port on which editors are expected is tried again while another program has it.
-pub const ARRIVAL_BIND_EVERY: Duration = Duration::from_millis(500);
-/// In how many of these tries that program is looked up: each tenth second, since that may need a look at all processes.
-pub const ARRIVAL_NAMED_EVERY: usize = 20;
 /// How long a connect to loopback may take; a running listener answers in microseconds.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a greeting may take before the peer is given up as wrong or frozen. The greeting needs Unity's main thread, which an
@@ -324,6 +312,8 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(50);
 pub const RETRY_LIKELY_MAX: Duration = Duration::from_millis(100);
 /// Longest delay, before jitter, while nothing shows that an editor will come.
 pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
+/// How long a port at which somebody else was met is not dialled. Where no file tells that the editor is back, it takes as long to notice.
+pub const STRANGER_REMEMBERED: Duration = Duration::from_secs(2);
 /// Connections in a row that the editor accepted and that were of no use (no answer to a call, and shorter than
 /// [`LIVENESS_EVERY`]) before the pauses between them grow to [`RETRY_UNLIKELY_MAX`]. An editor that reloads has some: its
 /// listener accepts until it is closed, and its bridge answers nothing until it has started.
@@ -588,6 +578,8 @@ pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
 /// and the call's client still waits for its answer after that.
 pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
+mod arrivals;
+pub use arrivals::*;
 pub mod demo;
 pub mod http;
 pub mod hub;

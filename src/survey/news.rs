@@ -44,6 +44,7 @@ pub async fn follow_user_files(host: &Arc<dyn Host>, project: &Path, dialects: D
         }
     };
     tokio::select! {
+        biased;
         () = follow(host, &paths, || touched.notify_one()) => {}
         () = compare => {}
     }

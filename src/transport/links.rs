@@ -89,6 +89,7 @@ async fn left(parts: &Parts, link: &Arc<Link>) {
         // The result of a call that was answered "still running" comes late, and is fetched by the call's id.
         link.calls.shared.all_over().await;
         tokio::select! {
+            biased;
             () = editor_stays_away(link) => {}
             _ = left.changed() => continue,
         }

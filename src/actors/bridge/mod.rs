@@ -24,7 +24,7 @@ use crate::fsm::Reaction;
 use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Cause, Loss, Return};
 use crate::fsm::retry::{self, Useless};
-use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
+use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, STRANGER_REMEMBERED};
 use crate::link::Link;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::{Endpoint, PushEvent};
@@ -71,7 +71,7 @@ struct Rest {
 
 /// Whether a refusal was seen so lately that it still counts.
 fn still_counts(seen: Instant) -> bool {
-    seen.elapsed() < RETRY_UNLIKELY_MAX
+    seen.elapsed() < STRANGER_REMEMBERED
 }
 
 impl Rest {
