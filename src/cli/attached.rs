@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::gateway_args::HubMode;
 use crate::actors::attachment::HubSeat;
 use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::limits::ROUTE_LOOK_EVERY;
+use crate::limits::hub::HUB_DECIDED_MAX;
 use crate::link::HubPort;
-use crate::platform::host::RealHost;
+use crate::platform::host::{self, RealHost};
 use crate::platform::{background, filesystem};
 use crate::runtime::slot::Slot;
 use crate::storage::hub_folder::{HubFolder, HubLock};
@@ -46,14 +48,19 @@ const OF_A_SESSION: &[&str] = &[
 ];
 
 /// Returns whether a session of `serve` uses a hub. The editor of some packages connects to one port for all projects, which only one
-/// process can have: then a hub is started.
-pub(super) fn mode(config: &Config, wished: HubMode) -> HubMode {
+/// process can have: then a hub is started. A disk that hangs does not keep the session from its client.
+pub(super) async fn mode(config: &Arc<Config>, wished: HubMode) -> HubMode {
     if wished != HubMode::Auto {
         return wished;
     }
-    let survey = survey::survey(&RealHost, config, &[], None);
-    let shares_port = survey.dialect.reception().is_some() && !survey.dialect.properties().default_ports.is_empty();
-    if shares_port && survey.facts.installed { HubMode::Start } else { wished }
+    let config = Arc::clone(config);
+    let shares_port = host::run(&RealHost, move || {
+        let survey = survey::survey(&RealHost, &config, &[], None);
+        let properties = survey.dialect.properties();
+        survey.facts.installed && survey.dialect.reception().is_some() && !properties.default_ports.is_empty()
+    });
+    let shares_port = timeout(HUB_DECIDED_MAX, shares_port).await.ok().flatten();
+    if shares_port == Some(true) { HubMode::Start } else { wished }
 }
 
 /// Returns what the session of this name needs to use the links of a hub; `None` if its links are in this process.

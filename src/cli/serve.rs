@@ -91,7 +91,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         let spawn = OnWorkers(workers.handle().clone());
         let name = parts.env.fresh();
         keep_records(&parts, &name);
-        let hub = attached::seat(&parts, attached::mode(&parts.env.config, arguments.hub), name);
+        let hub = attached::seat(&parts, attached::mode(&parts.env.config, arguments.hub).await, name);
         let services = Arc::default();
         let serving =
             parts.env.health.spawn("services", serve_others(Arc::clone(&parts), hub.clone(), Arc::clone(&services)));

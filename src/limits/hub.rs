@@ -66,6 +66,8 @@ pub const HUB_RESULT_MAX_BYTES: usize = 2 * EDITOR_MESSAGE_MAX_BYTES;
 pub const HUB_PIECE_BYTES: usize = 128 * 1024;
 /// Bytes of a session's line to a hub besides the arguments of a call and its tool's name: the other parts of a call.
 pub const HUB_CALL_REST_MAX_BYTES: usize = 64 * 1024;
+/// How long a session looks at its project before it decides without whether it starts a hub. Its client waits for that long.
+pub const HUB_DECIDED_MAX: Duration = Duration::from_millis(500);
 /// How long the port for an editor that connects to us is kept after that editor was last here and no session uses it: a break of its user.
 pub const ARRIVAL_KEPT_MAX: Duration = Duration::from_secs(3600);
 /// How often it is looked whether the editor is here.
