@@ -34,6 +34,8 @@ pub enum Cause {
     /// Like [`Lost`](Self::Lost), but the package announces nothing and the editor's process is alive: most likely a domain
     /// reload.
     BridgeStopped,
+    /// The editor serves one client, and has cut connections one after the other: another client takes them, or the editor cuts them.
+    Displaced,
     /// The editor's process is gone, and its package did not send the announcement that it normally sends.
     Crashed,
     /// The editor's process is gone, and no announcement could be received: its package sends none, or the connection had been

@@ -15,6 +15,7 @@ pub mod bridge;
 pub mod call;
 pub mod cause;
 pub mod discovery;
+pub mod displaced;
 pub mod push;
 pub mod registry;
 pub mod restart;

@@ -39,7 +39,7 @@ pub fn redial(attempt: u32) -> Duration {
     grown(attempt, REDIAL_FIRST, REDIAL_MAX)
 }
 
-fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
+pub(super) fn grown(attempt: u32, first: Duration, cap: Duration) -> Duration {
     let mut growth = ExponentialBackoffBuilder::new()
         .with_initial_interval(first)
         .with_multiplier(2.0)

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
@@ -11,7 +12,9 @@ use holdfast::config::Config;
 use holdfast::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Task};
+use holdfast_net::Net as _;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, sleep};
 
 const PID: u32 = 4711;
@@ -40,12 +43,22 @@ impl Stage {
         made: impl FnOnce(&mut FakeUnityConfig),
         after: impl FnOnce(&FakeUnity),
     ) -> Self {
+        Self::on(Setup::default(), package, version, client, made, after).await
+    }
+
+    async fn on(
+        setup: Setup,
+        package: &'static Package,
+        version: PackageVersion,
+        client: &str,
+        made: impl FnOnce(&mut FakeUnityConfig),
+        after: impl FnOnce(&FakeUnity),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["Assets", "ProjectSettings"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         let project: PathBuf = dunce::canonicalize(folder.path()).unwrap();
-        let setup = Setup::default();
         let config = Config { project: Some(project.clone()), ports: Vec::new(), ..setup.config };
         let setup = Setup { config, ..setup };
         setup.host.set_process(PID, Liveness::Alive);
@@ -225,7 +238,8 @@ async fn an_editor_with_a_dialog_is_not_called_ready_when_it_is_met() {
 /// The editor says by itself, while it has a call, how long its main thread has had no frame.
 #[tokio::test(start_paused = true)]
 async fn a_main_thread_that_stands_still_under_a_call_is_told_by_the_editor() {
-    for (package, version) in asked().filter(|(package, _)| !package.facts.jobs) {
+    // An editor that serves one client says nothing beside its answer.
+    for (package, version) in asked().filter(|(package, _)| !package.facts.jobs && !package.facts.one_client) {
         let name = format!("{} {version}", package.name);
         let mut stage = Stage::set(package, version, PATIENT).await;
         stage.unity.busy(Duration::from_secs(62));
@@ -268,6 +282,58 @@ async fn work_is_not_answered_with_the_end_of_an_earlier_one() {
         let fourth = stage.begin(Task::Compile, "d").await;
         let (text, failed) = stage.it.client.text(&fourth).await;
         assert!(!failed && text.contains("compiling"), "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+/// An editor that serves one client is not fought over: another client that keeps coming is told, and gets its turn.
+#[tokio::test(start_paused = true)]
+async fn another_client_that_takes_the_place_again_and_again_is_told() {
+    for package in PACKAGES.iter().copied().filter(|package| package.facts.one_client) {
+        let name = package.name;
+        let setup = Setup::default();
+        let net = Arc::clone(&setup.net);
+        let mut stage = Stage::on(setup, package, package.newest(), UNKNOWN, |_| {}, |_| {}).await;
+        let (mut taken, ended) = (0, Instant::now() + Duration::from_secs(20));
+        let mut told = false;
+        while Instant::now() < ended {
+            let Ok(mut other) = net.connect(PORT).await else { continue };
+            taken += 1;
+            let cut = async { while other.read(&mut [0; 256]).await.is_ok_and(|count| count > 0) {} };
+            let _ = tokio::time::timeout_at(ended, cut).await;
+            told |= stage.summary().contains("another client takes the connection");
+        }
+        assert!(told && (3..12).contains(&taken), "{name}: taken {taken} times; {}", stage.summary());
+        let call = stage.begin(Task::Count, "x").await;
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(!failed && stage.unity.runs("x") == 1, "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
+/// The editor refuses the second one until the first has ended. What goes past it is how a client follows the first.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_running_work_keeps_off_is_held_alone_and_sent_when_the_work_has_ended() {
+    for package in PACKAGES.iter().copied() {
+        let Some(tool) = package.facts.keeps_off else { continue };
+        let name = package.name;
+        let work = Duration::from_secs(20);
+        let slow = |config: &mut FakeUnityConfig| config.compile_time = work;
+        let mut stage = Stage::with(package, package.newest(), UNKNOWN, slow, |_| {}).await;
+        let began = Instant::now();
+        let first = stage.it.client.call(tool, json!({})).await;
+        let (text, failed) = stage.it.client.text(&first).await;
+        assert!(!failed, "{name}: {text}");
+        let second = stage.it.client.call_with_progress(tool, json!({}), "p").await;
+        sleep(Duration::from_secs(2)).await;
+        let Call { tool, arguments, .. } = (package.call)(Task::Count, "beside", stage.version);
+        let beside = stage.it.client.call(tool, arguments).await;
+        let (text, failed) = stage.it.client.text(&beside).await;
+        assert!(!failed && began.elapsed() < work, "{name}: {text}");
+        let (text, failed) = stage.it.client.text(&second).await;
+        assert!(!failed && began.elapsed() >= work, "{name}: {text}");
+        let told = stage.progress();
+        assert!(told.iter().any(|told| told.contains("Unity: it runs tests")), "{name}: {told:?}");
         stage.it.close().await;
     }
 }

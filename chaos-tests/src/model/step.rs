@@ -347,7 +347,13 @@ impl Step<'_> {
                         self.watch_the_window(index);
                     }
                     Next::Errand(Errand::Outcomes) => self.ask(index, false),
-                    Next::Errand(Errand::Cancel(_) | Errand::Heartbeat | Errand::HangUp(_) | Errand::Framing(_))
+                    Next::Errand(
+                        Errand::Cancel(_)
+                        | Errand::Heartbeat
+                        | Errand::MainThread
+                        | Errand::HangUp(_)
+                        | Errand::Framing(_),
+                    )
                     | Next::Call(_) => {}
                     Next::Wait => self.line(index).woken = false,
                 }

@@ -67,6 +67,11 @@ pub struct Facts {
     pub journal: bool,
     /// Whether a file has the result of a compilation, over the reload that follows it.
     pub compile_file: bool,
+    /// Whether the editor serves one client: each that connects displaces all others.
+    pub one_client: bool,
+    /// A tool that begins work, and is refused while that work runs: other calls are taken meanwhile. The work takes as long as a
+    /// compilation does.
+    pub keeps_off: Option<&'static str>,
     /// Whether the editor keeps such a result under an id that the request names, and is asked for it.
     pub keeps_results: bool,
     /// Whether [`Task::Compile`] ends in a domain reload by itself. If not, somebody has to order one.
@@ -145,6 +150,8 @@ impl Facts {
         restarts_by_reload: false,
         journal: false,
         compile_file: false,
+        one_client: false,
+        keeps_off: None,
         keeps_results: false,
         compile_reloads: true,
         compile_tells: true,

@@ -21,10 +21,13 @@ use crate::core::calls::{Ledger, LedgerAccess, Settlement, Wanted};
 use crate::core::exchange::Errand;
 use crate::core::link::{EditorIdentity, Fact};
 use crate::fsm::Reaction;
-use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Effect, Event, Timer};
+use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Disconnect, Effect, Event, Timer};
 use crate::fsm::cause::{Cause, Loss, Return};
+use crate::fsm::displaced::Displaced;
 use crate::fsm::retry::{self, Useless};
-use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, STRANGER_REMEMBERED};
+use crate::limits::{
+    DISPLACED_PAUSE_FIRST, DISPLACED_PAUSE_MAX, HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, STRANGER_REMEMBERED,
+};
 use crate::link::Link;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::{Endpoint, PushEvent};
@@ -63,6 +66,8 @@ struct Rest {
     last_dial: Option<Instant>,
     /// Connections that were of no use: the pauses between them grow.
     useless: Useless,
+    /// Connections that another client took, if the editor serves one.
+    displaced: Displaced,
     /// The editor that connects to us, if the targets are such.
     arrival: Option<Arc<Awaited>>,
     /// The calls that probes look for, each with its file. Several calls may follow one file.
@@ -117,6 +122,7 @@ impl Actor for BridgeActor {
             refused: Vec::new(),
             last_dial: None,
             useless: Useless::default(),
+            displaced: Displaced::default(),
             arrival: None,
             probing: BTreeSet::new(),
         };
@@ -297,8 +303,20 @@ impl BridgeActor {
             _ => {}
         }
         let State { core, rest } = state;
+        let event = self.is_displaced(core, rest, &event).unwrap_or(event);
         core.hear(epoch, event, &mut Shell { actor: self, rest });
         self.publish(core);
+    }
+
+    /// Returns the end of a connection that another client took, instead of one that says no more than that it ended.
+    fn is_displaced(&self, core: &BridgeCore<Connection>, rest: &mut Rest, event: &Event) -> Option<Event> {
+        let is_cut = matches!(event, Event::Disconnected(Disconnect::Eof | Disconnect::Reset));
+        let target = rest.targets.get(usize::from(core.machine().target()))?;
+        let is_up = matches!(core.state(), machine::State::Ready | machine::State::Stalled);
+        let used = core.connection()?.shared.lock().used();
+        let is_one = is_cut && is_up && target.dialect.properties().one_client;
+        let lasted = rest.last_dial.map(|dial| dial.elapsed()).unwrap_or_default();
+        (is_one && rest.displaced.cut(used, lasted)).then_some(Event::Disconnected(Disconnect::Displaced))
     }
 
     /// Returns these targets, and one more for the port on which an editor that changed its port was last met. While such an
@@ -344,12 +362,15 @@ impl BridgeActor {
     }
 
     fn shorten_wait(&self, state: &mut Rest, because: &Event) {
-        if *because == Event::CallsWaiting && state.useless.circles() {
+        let is_displaced = state.displaced.pause().is_some();
+        let for_calls = *because == Event::CallsWaiting;
+        if for_calls && state.useless.circles() && !is_displaced {
             // Calls are held again by each such connection, and that would cut every pause short.
             return;
         }
-        let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
-        state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since));
+        let spacing = if for_calls && is_displaced { DISPLACED_PAUSE_FIRST } else { HINT_DIAL_SPACING };
+        let since = state.last_dial.map_or(spacing, |dial| dial.elapsed());
+        state.timers.bring_forward(Timer::Retry, spacing.saturating_sub(since));
     }
 
     fn dial(&self, state: &mut Rest, first: u8, patient: bool) -> Result<(Epoch, Connection), ConnectFailure> {
@@ -528,6 +549,11 @@ impl Hands<Connection> for Shell<'_> {
             Effect::Retry { attempt, likely } => {
                 let (attempt, likely) = rest.useless.paced(attempt, likely);
                 let delay = retry::delay(u32::from(attempt), likely, actor.with.env.random_fraction());
+                let is_displaced = machine.availability().cause() == Some(Cause::Displaced);
+                let calls_wait = actor.with.calls.ledger(|ledger, _| ledger.has_held());
+                let longest = if calls_wait { DISPLACED_PAUSE_FIRST } else { DISPLACED_PAUSE_MAX };
+                let pause = rest.displaced.pause().filter(|_| is_displaced);
+                let delay = pause.map_or(delay, |pause| pause.min(longest));
                 rest.timers.arm(Timer::Retry, delay);
             }
             Effect::ShortenRetry => actor.shorten_wait(rest, &because),

@@ -1,5 +1,5 @@
 //! What is asked on connections of their own, beside the requests that are sent one after another: a question to the editor's main
-//! thread, and the question for the heartbeat while a call has not been answered.
+//! thread, and the question for the heartbeat while a call has not been answered. An editor that serves one connection is asked on that.
 //!
 //! A question to the main thread is never abandoned while the connection lives: the editor would keep it, and what comes after it
 //! would wait behind it.
@@ -10,9 +10,11 @@ use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, sleep};
 
 use super::requests::{READ_BYTES, UNAUTHORIZED};
+use super::writing::Wire;
 use super::{ConnectionTask, write_whole};
 use crate::core::exchange::{Beside, Exchange};
 use crate::core::link::Fact;
+use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_AGAIN};
 use crate::protocol::dialect::{Encoded, Inbound, Order, Reply, Secret};
@@ -26,6 +28,13 @@ impl ConnectionTask {
         let mut token = self.target.endpoint.token().cloned();
         loop {
             sleep(LIVENESS_EVERY).await;
+            if self.target.dialect.properties().one_client {
+                if self.decide(Exchange::asks_here) {
+                    self.shared.wake();
+                }
+                self.infer_main_thread();
+                continue;
+            }
             match self.decide(Exchange::asks_beside) {
                 // What was said during a call that has ended is no news any more.
                 Beside::Nothing if !self.target.dialect.properties().heartbeat && !self.exchange().owes_answers() => {
@@ -68,6 +77,31 @@ impl ConnectionTask {
             self.infer_main_thread();
             return self.shared.wake();
         }
+    }
+
+    /// Asks the main thread on this connection.
+    pub(super) async fn ask_main_thread_here(&self, wire: &mut Wire) -> Result<(), Disconnect> {
+        let number = self.with.contact.next_wire_number();
+        let id = self.wire_id(number, None);
+        match self.guarded("question", || self.target.dialect.main_thread_question(id)).flatten() {
+            Some(question) => {
+                self.exchange().asks_main_thread(number);
+                wire.send(self, number, question, None).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Handles the answer to the question to the main thread that was asked on this connection.
+    pub(super) fn main_thread_replied(&self, reply: &Reply) {
+        let is_still = self.exchange().main_thread_asked().is_some_and(|asked| asked.elapsed() >= FRAME_OLD);
+        if is_still && self.target.dialect.gives_up(reply) {
+            return;
+        }
+        let told = self.guarded("heartbeat", || self.target.dialect.read_main_thread(reply)).flatten();
+        self.decide(|exchange, ledger, now| exchange.answered_here(told, ledger, now));
+        self.infer_main_thread();
+        self.shared.wake();
     }
 
     /// Tells how long the question to the main thread is open. Where the editor is asked for its heartbeat too, that tells it.

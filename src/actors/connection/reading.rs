@@ -158,6 +158,7 @@ impl ConnectionTask {
             ReplyTo::Outcomes(question) => return self.outcomes(question, reply),
             ReplyTo::Cancel => {}
             ReplyTo::Heartbeat => self.felt(&reply),
+            ReplyTo::MainThread => self.main_thread_replied(&reply),
             ReplyTo::Nothing => stray(format!("no open request has number {number}")),
         }
         Ok(())

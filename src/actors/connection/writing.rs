@@ -105,6 +105,7 @@ impl ConnectionTask {
                 }
                 Next::Errand(Errand::Cancel(key)) => self.send_cancel(&mut wire, &key).await,
                 Next::Errand(Errand::Heartbeat) => self.ask_heartbeat(&mut wire).await,
+                Next::Errand(Errand::MainThread) => self.ask_main_thread_here(&mut wire).await,
                 Next::Errand(Errand::HangUp(call)) => self.hang_up_on(call),
                 Next::Errand(Errand::Framing(answer)) => {
                     let number = self.with.contact.next_wire_number();

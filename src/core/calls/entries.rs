@@ -39,7 +39,7 @@ impl Keys {
     fn of(entry: &Entry, absent_since: Option<Instant>) -> Self {
         let call = &entry.call;
         let (is_free, excludes) = match entry.phase() {
-            Phase::Held { reserved: None, .. } => (!call.unknown_arguments, false),
+            Phase::Held { reserved: None, rests, .. } => (!call.unknown_arguments && rests.is_none(), false),
             Phase::Held { .. } | Phase::Sent { .. } => (false, !call.parallel),
             Phase::Withheld { .. } => (false, true),
             Phase::Sought { .. } | Phase::Over(_) => (false, false),

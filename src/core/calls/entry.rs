@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::phase::{Attempt, Brought, News, Phase};
+use super::phase::{Attempt, Brought, News, Phase, Rest};
 use super::progress::Progress;
 use super::types::{Late, NewCall, Record};
 use crate::fsm::call::{Call, Event, State};
@@ -204,6 +204,13 @@ impl Entry {
     pub(super) fn unreserve(&mut self, epoch: Epoch) {
         if self.reserved() == Some(epoch) {
             self.reserve(None);
+        }
+    }
+
+    /// Keeps the held call from being sent; `None`: no longer.
+    pub(super) fn rest(&mut self, rest: Option<Rest>) {
+        if let Phase::Held { rests, .. } = &mut self.phase {
+            *rests = rest;
         }
     }
 

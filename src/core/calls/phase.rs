@@ -1,6 +1,7 @@
 //! Where a call is, with what is known of it there.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -26,6 +27,8 @@ pub(super) enum Phase {
         lost: Option<Instant>,
         /// When the last attempt was sent, if its outcome was given up at once. For the call's record.
         sent: Option<Instant>,
+        /// The editor's refusal of this call alone, until the call may be sent again.
+        rests: Option<Rest>,
     },
     /// The call was claimed on this connection, which has not ended: it may have run.
     Sent { epoch: Epoch, attempt: Attempt },
@@ -42,6 +45,15 @@ pub(super) enum Phase {
     /// The call has ended and has no place at the editor: the entry is removed at the end of the operation. The phase
     /// before is kept for the answer and the record.
     Over(Box<Self>),
+}
+
+/// Why a held call is not sent for now although others are.
+#[derive(Clone)]
+pub(super) struct Rest {
+    /// The connection on which the editor refused the call.
+    pub(super) epoch: Epoch,
+    /// What the editor is busy with, as a phrase.
+    pub(super) says: Arc<str>,
 }
 
 /// One attempt to send a call.
@@ -148,7 +160,7 @@ impl News {
 
 impl Phase {
     /// A call that was never sent.
-    pub(super) const NEW: Self = Self::Held { reserved: None, lost: None, sent: None };
+    pub(super) const NEW: Self = Self::Held { reserved: None, lost: None, sent: None, rests: None };
 
     /// Returns the phase that follows `news`, after which the machine is in this state, and what came with the news.
     pub(super) fn after(self, news: News, state: State, now: Instant) -> (Self, Brought) {
@@ -188,7 +200,7 @@ impl Phase {
             (State::Accepted | State::Held, held @ Self::Held { .. }) => held,
             (State::Accepted | State::Held, left) => {
                 let sent = left.attempt().filter(|_| is_closed).map(|attempt| attempt.at);
-                Self::Held { reserved: None, lost: left.lost(), sent }
+                Self::Held { reserved: None, lost: left.lost(), sent, rests: None }
             }
             (State::Sent | State::Recovering | State::Abandoned, phase) => phase,
             // Until the editor has answered, and a reload that may follow is over, the call keeps its place.
@@ -229,6 +241,15 @@ impl Phase {
         }
     }
 
+    /// Returns why the call alone is, or was, not sent.
+    pub(super) fn rests(&self) -> Option<&Rest> {
+        match self {
+            Self::Held { rests, .. } => rests.as_ref(),
+            Self::Over(before) => before.rests(),
+            _ => None,
+        }
+    }
+
     /// Returns when the call's last connection ended. A withheld answer counts as the end: a reload may have begun with it.
     pub(super) fn lost(&self) -> Option<Instant> {
         match self {
@@ -246,7 +267,9 @@ impl Hash for Phase {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         std::mem::discriminant(self).hash(hasher);
         match self {
-            Self::Held { reserved, lost, sent } => (reserved, lost, sent).hash(hasher),
+            Self::Held { reserved, lost, sent, rests } => {
+                (reserved, lost, sent, rests.as_ref().map(|rest| rest.epoch)).hash(hasher);
+            }
             Self::Sent { epoch, attempt } => (epoch, attempt).hash(hasher),
             Self::Sought { attempt, lost } => (attempt, lost).hash(hasher),
             // What the tool said decides nothing.

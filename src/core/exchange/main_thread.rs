@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use super::Exchange;
 use super::types::{Beside, Errand, MainThread, ReplyTo};
 use crate::core::calls::Ledger;
-use crate::limits::{BESIDE_AFTER, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
+use crate::fsm::cause::Cause;
+use crate::limits::{BESIDE_AFTER, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER, SILENCE_NAMED_AFTER};
 use crate::protocol::dialect::{EditorState, Heartbeat, JobProgress};
 use crate::protocol::ids::CallId;
 
@@ -36,13 +37,55 @@ impl Exchange {
             let is_asked = self.awaits(|open| matches!(open, ReplyTo::Heartbeat));
             return if is_asked || self.quiet.waited(now) < BESIDE_AFTER { Beside::Nothing } else { Beside::Heartbeat };
         }
-        let is_idle = self.proven && !self.closed && !self.blocked && self.out() == 0 && ledger.counts() == (0, 0);
-        let is_due = |over: Instant| now.saturating_duration_since(over) >= MAIN_THREAD_ASKED_EVERY;
-        if !is_idle || self.main_thread.is_asked() || !self.main_thread.over.is_none_or(is_due) {
+        if !self.main_thread_is_due(ledger, now) {
             return Beside::Nothing;
         }
         self.main_thread.asked = Some(now);
         Beside::MainThread
+    }
+
+    /// Whether the editor has no call, and its main thread was not asked for a while.
+    fn main_thread_is_due(&self, ledger: &Ledger, now: Instant) -> bool {
+        let is_idle = self.proven && !self.closed && !self.blocked && self.out() == 0 && ledger.counts() == (0, 0);
+        let is_due = |over: Instant| now.saturating_duration_since(over) >= MAIN_THREAD_ASKED_EVERY;
+        is_idle && !self.main_thread.is_asked() && self.main_thread.over.is_none_or(is_due)
+    }
+
+    /// Orders the question to the main thread on this connection, because the editor serves no other one. A question that the editor
+    /// gave up is asked again. Returns whether it is ordered now.
+    pub fn asks_here(&mut self, ledger: &mut Ledger, now: Instant) -> bool {
+        let is_silent = |asked: Instant| now.saturating_duration_since(asked) >= SILENCE_NAMED_AFTER;
+        if self.main_thread.asked.is_some_and(is_silent) {
+            ledger.hinder(self.epoch, Some(Cause::Stalled));
+        }
+        let is_given_up = self.main_thread.is_asked() && !self.asks_main_thread_here();
+        if !is_given_up && !self.main_thread_is_due(ledger, now) {
+            return false;
+        }
+        self.main_thread.asked.get_or_insert(now);
+        self.order(Errand::MainThread);
+        true
+    }
+
+    /// Handles the end of the question that was asked on this connection.
+    pub fn answered_here(&mut self, told: Option<Heartbeat>, ledger: &mut Ledger, now: Instant) {
+        ledger.hinder(self.epoch, None);
+        self.main_thread_answered(told, ledger, now);
+    }
+
+    /// Records that the question to the main thread is sent under this number.
+    pub fn asks_main_thread(&mut self, number: u64) {
+        self.open.insert(number, ReplyTo::MainThread);
+    }
+
+    /// Whether the question to the main thread is on its way here. An answer is recognized by being the next one, so nothing else is asked.
+    pub(super) fn asks_main_thread_here(&self) -> bool {
+        self.errands.contains(&Errand::MainThread) || self.awaits(|open| matches!(open, ReplyTo::MainThread))
+    }
+
+    /// Since when the question to the main thread is open.
+    pub fn main_thread_asked(&self) -> Option<Instant> {
+        self.main_thread.asked
     }
 
     /// Handles the end of the question to the main thread. `told`: its answer, if it tells anything. Calls may be sent again.

@@ -72,6 +72,8 @@ pub struct Exchange {
     blocked: bool,
     /// Until when no call is sent, because the editor was busy with something else, and tells nobody when that has ended.
     busy_until: Option<Instant>,
+    /// The calls that the editor refused because of what it does, and until when each is not sent. In the order of the times.
+    resting: VecDeque<(Instant, CallId)>,
     /// Whether the ledger was told that its calls wait for the list.
     told_list: bool,
     /// Whether a call is reserved that is neither claimed nor given back yet.
@@ -113,6 +115,7 @@ impl Exchange {
             calls_wait: true,
             blocked: false,
             busy_until: None,
+            resting: VecDeque::new(),
             told_list: false,
             preparing: false,
             open: BTreeMap::new(),
@@ -152,7 +155,7 @@ impl Exchange {
             // An unanswered heartbeat question ends the connection soon; further questions would only pile up.
             Errand::Heartbeat if self.awaits(|open| matches!(open, ReplyTo::Heartbeat)) => true,
             Errand::HangUp(call) => !self.has_open(*call),
-            Errand::Heartbeat | Errand::Greeting | Errand::Outcomes | Errand::Framing(_) => {
+            Errand::Heartbeat | Errand::MainThread | Errand::Greeting | Errand::Outcomes | Errand::Framing(_) => {
                 self.errands.contains(&errand)
             }
         };
@@ -213,6 +216,7 @@ impl Exchange {
             return next;
         }
         self.end_pause(ledger, now);
+        self.end_rests(ledger, now);
         let awaited = self.awaits_list();
         self.told_list = awaited;
         ledger.await_list(awaited);
@@ -249,13 +253,13 @@ impl Exchange {
             self.listing = Some(Listing::Asked);
             return Some(Next::List { step: 0 });
         }
-        let is_over = self.busy_until.is_some_and(|until| now >= until);
+        let is_over = self.calls_again().is_some_and(|again| now >= again);
         let looks = self.may_call() || is_over || self.told_list != self.awaits_list();
         (!looks).then_some(Next::Wait)
     }
 
     fn has_a_place(&self) -> bool {
-        self.met.is_some() && !self.closed && self.out() < self.window
+        self.met.is_some() && !self.closed && self.out() < self.window && !self.asks_main_thread_here()
     }
 
     fn may_call(&self) -> bool {
@@ -559,6 +563,7 @@ impl Exchange {
                 return Answered { known, settled: Settled { settlements, events: Vec::new() }, hang_up: true };
             }
             Some(Refusal::Busy) => return self.refused_while_busy(call, answer.words().into(), ledger, now),
+            Some(Refusal::NotYet) => return self.refused_alone(call, answer.words().into(), ledger, now),
             Some(Refusal::Final) => ledger.says_unrun(call),
             Some(Refusal::Double) | None => {}
         }

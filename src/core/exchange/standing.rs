@@ -44,9 +44,35 @@ impl Exchange {
         Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
     }
 
-    /// Returns when a call may be sent again after the editor was busy; `None` if it was not.
+    /// Handles the refusal of a call that did not run because of what the editor does, in these words. Other calls are sent meanwhile:
+    /// one of them may tell when that has ended.
+    pub(super) fn refused_alone(
+        &mut self,
+        call: CallId,
+        says: Arc<str>,
+        ledger: &mut Ledger,
+        now: Instant,
+    ) -> Answered {
+        let (known, settlements) = ledger.turned_away(call, self.epoch, Cause::Blocked, now);
+        ledger.rest(call, self.epoch, says);
+        self.resting.push_back((now + BUSY_PAUSE, call));
+        self.quiet.watched(now);
+        self.calls_wait = ledger.has_held();
+        Answered { known, settled: Settled { settlements, events: self.freed() }, hang_up: false }
+    }
+
+    /// Returns when a call may be sent again that the editor was too busy for; `None` if there is none.
     pub fn calls_again(&self) -> Option<Instant> {
-        self.busy_until
+        self.resting.front().map(|(until, _)| *until).into_iter().chain(self.busy_until).min()
+    }
+
+    /// Lets the calls be sent again whose rest is over.
+    pub(super) fn end_rests(&mut self, ledger: &mut Ledger, now: Instant) {
+        while let Some((_, call)) = self.resting.front().copied().filter(|(until, _)| now >= *until) {
+            self.resting.pop_front();
+            ledger.end_rest(call);
+            self.calls_wait = true;
+        }
     }
 
     /// Ends the pause after the editor was busy. While calls wait, what keeps them is still told.

@@ -23,6 +23,8 @@ pub enum Errand {
     Cancel(JournalKey),
     /// A question for the editor's heartbeat.
     Heartbeat,
+    /// A question to the editor's main thread, on this connection.
+    MainThread,
     /// The end of the connection, if this call is still open on it: its client has cancelled it, and the dialect has no other cancel
     /// ([`Dialect::hangs_up_to_cancel`](crate::protocol::dialect::Dialect::hangs_up_to_cancel)).
     HangUp(CallId),
@@ -118,6 +120,8 @@ pub enum ReplyTo {
     Cancel,
     /// The question for the editor's heartbeat.
     Heartbeat,
+    /// The question to the editor's main thread.
+    MainThread,
     /// No message: this connection awaits no answer with this number.
     Nothing,
 }

@@ -56,6 +56,14 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
         (Cause::BridgeStopped, Person) => {
             "Try again when Unity is ready. If it does not get ready, look at the bridge's window in Unity."
         }
+        (Cause::Displaced, Agent) => {
+            "Ask the user to end the other client of this editor: the package's own server, or another AI client with its own holdfast. \
+             Several clients share one editor with `holdfast serve --hub start`. Then make the same call again."
+        }
+        (Cause::Displaced, Person) => {
+            "End the other client of this editor: the package's own server, or an AI client with its own holdfast. Several share one \
+             editor with `holdfast serve --hub start`. Then try again."
+        }
         (Cause::Lost, Agent) => "Check with holdfast_status, then call again.",
         (Cause::Lost | Cause::Listing, Person) => "Run `holdfast doctor`, which says what it finds, then try again.",
         (Cause::Crashed | Cause::ProcessGone, Agent) => {

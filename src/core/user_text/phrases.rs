@@ -14,6 +14,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::Starting => "Unity's bridge is starting",
         Cause::Lost => "the connection was lost",
         Cause::BridgeStopped => "the bridge stopped, probably for a domain reload",
+        Cause::Displaced => "another client takes the connection, or the editor cuts it",
         Cause::Crashed => "Unity crashed or was killed",
         Cause::ProcessGone => "Unity's process has ended",
         Cause::Closed => "Unity was closed, or its bridge was switched off",

@@ -101,6 +101,9 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         Cause::BridgeStopped => {
             format!("Unity's bridge stopped, probably for a domain reload, and was not back after {waited}")
         }
+        Cause::Displaced => format!(
+            "Unity's package serves one client, and another one took the connection again and again (or the editor cut it) for {waited}"
+        ),
         Cause::Lost => "the connection to Unity was lost, and there is no sign that it will come back".into(),
         Cause::Crashed => "the Unity Editor's process ended without notice (it crashed or was killed)".into(),
         Cause::ProcessGone => "the Unity Editor's process has ended (it was closed, or it crashed)".into(),
@@ -134,7 +137,7 @@ fn happened(answer: &Answer, cause: Cause) -> String {
         },
         // The editor's own words follow.
         Cause::Blocked if answer.known.as_ref().is_some_and(|known| known.obstacle.is_some()) => {
-            format!("Unity took no calls for {waited}")
+            format!("Unity did not take the call for {waited}")
         }
         Cause::Blocked => {
             format!(

@@ -310,6 +310,7 @@ impl Absence {
             // The editor accepts connections but does not answer.
             Cause::Stalled => Cause::Stalled,
             Cause::Reloading if self.recently_lost() => Cause::Reloading,
+            Cause::Displaced => Cause::Displaced,
             Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.recently_lost() => {
                 if announces == Some(false) {
                     Cause::BridgeStopped
@@ -323,7 +324,15 @@ impl Absence {
 
     /// Whether the cause says that the editor's process lives.
     fn says_it_lives(self) -> bool {
-        matches!(self.cause, Cause::Compiling | Cause::Reloading | Cause::Starting | Cause::BridgeDown | Cause::Stalled)
+        matches!(
+            self.cause,
+            Cause::Compiling
+                | Cause::Reloading
+                | Cause::Starting
+                | Cause::BridgeDown
+                | Cause::Stalled
+                | Cause::Displaced
+        )
     }
 
     /// Whether the cause says nothing about the editor itself, but only what was found at the ports. If so, the next dial

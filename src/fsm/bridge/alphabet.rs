@@ -135,6 +135,8 @@ pub enum Disconnect {
     Reset,
     /// The bytes are not valid in the dialect.
     Protocol,
+    /// End of stream or reset, soon after the one before: the editor serves one client, and another one takes its place.
+    Displaced,
 }
 
 /// What can happen to the connection.

@@ -74,6 +74,7 @@ impl End {
             (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
             // The peer was greeted as the right editor, so this is a damaged stream and not a wrong peer.
             (_, Disconnect::Protocol) => (Loss::Protocol, Cause::Lost),
+            (_, Disconnect::Displaced) => (Loss::Disconnect, Cause::Displaced),
             (Some(LeaveReason::Unknown) | None, Disconnect::Eof | Disconnect::Reset) => (Loss::Disconnect, Cause::Lost),
         };
         Self { loss, cause, cut_off: announced.is_none() && drop != Disconnect::Protocol }

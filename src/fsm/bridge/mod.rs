@@ -166,7 +166,9 @@ impl Bridge {
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
         match established.unproven {
             // Surveys at once: the files show what happened, and a short reload may already be over.
-            None if established.steady && end.cause != Cause::Reloading => return self.go(Situation::Seeking(absence)),
+            None if established.steady && !matches!(end.cause, Cause::Reloading | Cause::Displaced) => {
+                return self.go(Situation::Seeking(absence));
+            }
             // An announced reload takes time, and a listener that is about to close still accepts connections. After a
             // connection that worked but did not last, nothing is dialled at once either. Otherwise two gateways at an
             // editor that takes only one connection would displace each other without a pause.
@@ -249,6 +251,7 @@ impl super::tests::Charted for Bridge {
             Event::NewsArrived,
             Event::Disconnected(Disconnect::Eof),
             Event::Disconnected(Disconnect::Protocol),
+            Event::Disconnected(Disconnect::Displaced),
             Event::EditorVanished,
             Event::NobodyWaits,
             Event::Elapsed(Timer::Seek),

@@ -215,7 +215,7 @@ impl Machine for Bridge {
                 let (absence, round) = (*absence, round.failed(failure, true));
                 self.dial(absence, round)
             }
-            (Situation::Greeting(absence, round), Event::Disconnected(Disconnect::Eof | Disconnect::Reset)) => {
+            (Situation::Greeting(absence, round), Event::Disconnected(_)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
                 let absence = Absence { greeting_dropped: true, ..*absence };
                 let round = round.failed(ConnectFailure::Vanished, true);

@@ -125,6 +125,8 @@ pub enum Refusal {
     /// The editor takes no calls for now, and decided so before it took this one: the call can be sent again when the editor says that
     /// it takes calls.
     Busy,
+    /// As [`Busy`](Self::Busy), but only calls of some tools are kept off by what the editor does. Others are taken meanwhile.
+    NotYet,
     /// The editor already has this attempt to send the call. The duplicate did not run; the first copy gets its own answer.
     Double,
 }

@@ -240,6 +240,7 @@ impl Wait {
             | Cause::Starting
             | Cause::Lost
             | Cause::BridgeStopped
+            | Cause::Displaced
             | Cause::Crashed
             | Cause::ProcessGone
             | Cause::Closed

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Ledger;
+use crate::core::calls::phase::Rest;
 use crate::core::calls::types::Known;
 use crate::core::user_text;
 use crate::fsm::cause::{Availability, Cause};
 use crate::protocol::dialect::Heartbeat;
-use crate::protocol::ids::Epoch;
+use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
     /// Records why nothing can be written on this connection for now. `None`: writing is possible again.
@@ -42,6 +43,20 @@ impl Ledger {
     pub fn obstructed(&mut self, epoch: Epoch, obstacle: Option<Arc<str>>) {
         self.moved |= self.obstacle.as_ref().map(|(_, by)| by) != obstacle.as_ref();
         self.obstacle = obstacle.map(|by| (epoch, by));
+    }
+
+    /// Keeps a held call from being sent on this connection, because the editor has refused it in these words. Other calls are sent.
+    pub fn rest(&mut self, call: CallId, epoch: Epoch, says: Arc<str>) {
+        if let Some(mut entry) = self.entry_mut(call) {
+            entry.rest(Some(Rest { epoch, says }));
+        }
+    }
+
+    /// Lets a call be sent again that [`rest`](Self::rest) kept.
+    pub fn end_rest(&mut self, call: CallId) {
+        if let Some(mut entry) = self.entry_mut(call) {
+            entry.rest(None);
+        }
     }
 
     /// Returns what is known of the wanted project's editor.

@@ -122,7 +122,12 @@ impl Ledger {
     /// is accepted. All this is one operation, which must finish before the next connection is opened.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.open_epochs.remove(&epoch);
-        self.entries.change_all(|entry| entry.unreserve(epoch));
+        self.entries.change_all(|entry| {
+            entry.unreserve(epoch);
+            if entry.phase().rests().is_some_and(|rest| rest.epoch == epoch) {
+                entry.rest(None);
+            }
+        });
         let mut out = self.feed_all(now, |entry| (entry.epoch() == Some(epoch)).then_some(Event::EpochClosed(loss)));
         out.extend(self.give_up_elsewhere(now));
         self.refuse_held_at_the_end(now, &mut out);

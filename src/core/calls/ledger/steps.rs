@@ -7,8 +7,8 @@ use tokio::time::Instant;
 use super::Ledger;
 use crate::core::calls::entries::EntryMut;
 use crate::core::calls::entry::Entry;
-use crate::core::calls::phase::{Brought, News, Phase};
-use crate::core::calls::types::{Answer, Late, Record, Settlement};
+use crate::core::calls::phase::{Attempt, Brought, News, Phase};
+use crate::core::calls::types::{Answer, Known, Late, Record, Settlement};
 use crate::core::user_text;
 use crate::fsm::call::{Effect, Event, State, Verdict};
 use crate::fsm::cause::{Availability, Cause};
@@ -138,7 +138,11 @@ impl Ledger {
             // A sent call gets this verdict only if an editor said that it did not run. A loss leads to another verdict.
             unrun: entry.is_refused() || matches!(verdict, Verdict::NotExecuted(_)) && entry.machine().sendings > 0,
             refused: brought.refused.take(),
-            known: (!matches!(verdict, Verdict::Ok | Verdict::ToolError)).then(|| Box::new(self.known(now))),
+            known: (!matches!(verdict, Verdict::Ok | Verdict::ToolError)).then(|| {
+                let known = self.known(now);
+                let alone = entry.phase().rests().map(|rest| Arc::clone(&rest.says));
+                Box::new(Known { obstacle: alone.or(known.obstacle), ..known })
+            }),
             taken_over: call.taken_over,
             project: call.project.clone(),
             profile: call.profile,
@@ -173,8 +177,11 @@ impl Ledger {
             Phase::Over(_) => return,
         };
         let leaves = self.is_about_to_leave(entry);
-        let changed = matches!(entry.phase(), Phase::Sent { attempt, .. } if attempt.at == now);
-        let hindered = self.known_hindrance(now);
+        // A call that the editor refused for now is sent again and again: that is no change.
+        let is_new = |attempt: &Attempt| attempt.claim.is_none_or(|claim| claim.nth == 1 || claim.lost);
+        let changed = matches!(entry.phase(), Phase::Sent { attempt, .. } if attempt.at == now && is_new(attempt));
+        let alone = entry.phase().rests().map(|rest| rest.says.to_string());
+        let hindered = alone.or_else(|| self.known_hindrance(now));
         let Some(mut entry) = self.entries.get_mut(index) else { return };
         let (version, request) = (entry.call.profile.version, entry.call.request);
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };

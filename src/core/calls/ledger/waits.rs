@@ -23,6 +23,7 @@ impl Ledger {
     pub(super) fn hold_cause(&self, entry: &Entry) -> Cause {
         match self.availability {
             _ if entry.call.unknown_arguments => Cause::ClientAway,
+            _ if entry.phase().rests().is_some() => Cause::Blocked,
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
             Some(Availability::Open) => {
@@ -43,6 +44,7 @@ impl Ledger {
     /// Whether nothing delays this call (tool list, other calls, hindrance): then it is sent at once, with no cause to report.
     pub(super) fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
+        let free = free && entry.phase().rests().is_none();
         entry.is_held() && self.availability == Some(Availability::Open) && self.wanted != Wanted::Asked && free
     }
 

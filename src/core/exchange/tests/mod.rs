@@ -592,6 +592,38 @@ fn a_busy_editor_without_a_heartbeat_is_asked_again_after_a_pause_as_long_as_the
     assert_eq!(desk.exchange.calls_again(), None);
 }
 
+/// The editor runs tests: it refuses to run others, and takes the call that asks how far they are.
+#[test]
+fn a_call_that_is_kept_off_alone_lets_the_others_past_and_is_sent_again_after_a_pause() {
+    let mut desk = Desk::new(2);
+    desk.ledger.set_availability(Availability::Open, desk.now);
+    let kept = desk.send(5, After::default());
+    let settled = desk.answered(5, Some(Refusal::NotYet)).settled;
+    assert!(verdicts(&settled.settlements).is_empty(), "it did not run, and is held");
+    let waits: Vec<_> = desk.ledger.open_records().map(|record| (record.id == kept, record.waits_for)).collect();
+    assert!(waits.contains(&(true, Some(Cause::Blocked))), "{waits:?}");
+    let other = desk.send(6, After::default());
+    assert_ne!(other, kept, "the other call goes past it");
+    assert_eq!(verdicts(&desk.answered(6, None).settled.settlements), [Verdict::Ok]);
+    assert!(desk.waits() && !desk.ledger.has_held());
+    assert_eq!(desk.exchange.calls_again(), Some(desk.now + BUSY_PAUSE));
+    desk.now += BUSY_PAUSE;
+    assert_eq!(desk.send(7, After::default()), kept);
+    assert_eq!(verdicts(&desk.answered(7, None).settled.settlements), [Verdict::Ok]);
+    assert_eq!(desk.exchange.calls_again(), None);
+}
+
+/// The pause belongs to the connection. On the next one the call is sent at once.
+#[test]
+fn a_call_that_is_kept_off_alone_is_free_when_its_connection_ends() {
+    let mut desk = Desk::new(1);
+    desk.ledger.set_availability(Availability::Open, desk.now);
+    desk.send(5, After::default());
+    assert!(desk.answered(5, Some(Refusal::NotYet)).known && !desk.ledger.has_held());
+    desk.ledger.close_epoch(EPOCH, Loss::Disconnect, desk.now);
+    assert!(desk.ledger.has_held());
+}
+
 #[test]
 fn nothing_is_sent_to_an_editor_that_says_it_takes_no_calls() {
     let mut desk = Desk::new(1);

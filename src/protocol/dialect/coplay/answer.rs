@@ -75,8 +75,7 @@ fn salvaged(message: &[u8]) -> Reply {
     Reply::Wreck(result.map_or_else(|| Wreck::of_message(message), Wreck::of_result))
 }
 
-/// Reads a failure that proves that nothing ran, because Unity was busy with something else. It says no more than that. A call that tests
-/// keep away is not held: the calls that follow the tests would wait behind it.
+/// Reads a failure that proves that nothing ran, because Unity was busy with something else. It says no more than that.
 fn busy(result: &RawValue) -> Option<EditorError> {
     let members = Members::of(result)?;
     let has_only = |members: &Members<'_>, known: &[&str]| members.iter().all(|(name, _)| known.contains(&name));
@@ -90,12 +89,11 @@ fn busy(result: &RawValue) -> Option<EditorError> {
     let code = member(&members, "code").and_then(|code| wreck::text(code.get().as_bytes()))?;
     let (how, of, message) = match code.as_str() {
         TESTS_RUNNING => (
-            Refusal::Final,
+            Refusal::NotYet,
             REFUSED_BY_TESTS,
-            "Unity runs tests, and runs neither `run_tests` nor `refresh_unity` meanwhile. Follow them with `get_test_job`, and make the same \
-             call again when they have ended.",
+            "it runs tests, and takes neither `run_tests` nor `refresh_unity` meanwhile; `get_test_job` tells how far they are",
         ),
-        COMPILING => (Refusal::Busy, REFUSED_BY_COMPILE, "Unity compiles scripts or reloads its domain"),
+        COMPILING => (Refusal::Busy, REFUSED_BY_COMPILE, "it compiles scripts or reloads its domain"),
         _ => return None,
     };
     let refusal = Some(Refused { how, of: RefusedCall::OneOf(of) });
@@ -121,7 +119,7 @@ fn refused(error: String, members: &Members<'_>) -> EditorError {
     let is_limit = error.starts_with("Command processing timed out after ") && error.ends_with(" ms");
     let code = if is_limit && is_none("stackTrace") && how.is_none() { TOO_LONG } else { TOLD };
     let message = match how {
-        Some(Refusal::Busy) => "Unity's main thread has taken no command for a minute".to_owned(),
+        Some(Refusal::Busy) => "its main thread has taken no command for a minute".to_owned(),
         _ => error,
     };
     EditorError { code, message, refusal: how.map(|how| Refused { how, of: RefusedCall::Any }) }

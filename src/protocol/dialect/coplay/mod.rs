@@ -25,9 +25,9 @@ use serde_json::value::RawValue;
 use self::project::Mode;
 
 use super::{
-    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Hello, Inbound,
-    ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
-    Roles, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Heartbeat, Hello,
+    Inbound, ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent,
+    Reply, Roles, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
 };
 use crate::limits::COPLAY_REQUEST_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -130,6 +130,18 @@ impl Dialect for Coplay {
 
     fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         wire::check_greeting(said)
+    }
+
+    fn has_main_thread_question(&self) -> bool {
+        true
+    }
+
+    fn main_thread_question(&self, _id: WireId) -> Option<Encoded> {
+        Some(Encoded::Frame(wire::main_thread_question()))
+    }
+
+    fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
+        wire::read_main_thread(reply)
     }
 
     fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {

@@ -77,6 +77,7 @@ fn every_reply_means_what_its_vector_says() {
                 let how = match vector.means("refused").as_str() {
                     Some("busy") => Some(Refusal::Busy),
                     Some("final") => Some(Refusal::Final),
+                    Some("not_yet") => Some(Refusal::NotYet),
                     _ => None,
                 };
                 let tools = vector.means("tools").as_array();

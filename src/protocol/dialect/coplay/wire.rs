@@ -1,12 +1,13 @@
 //! Encodes orders into frames, and decides about the greeting.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, is_object, loggable, quoted};
-use super::super::{BadGreeting, EncodeError, Greeted, Met, Order, PreparedCall, Reply};
+use super::super::{BadGreeting, EditorState, EncodeError, Greeted, Heartbeat, Met, Order, PreparedCall, Reply};
 use super::catalogue;
 use super::framer::frame;
 use super::within;
@@ -17,6 +18,11 @@ use crate::protocol::jsonrpc;
 const PING: &[u8] = b"ping";
 /// Lists the tools and what the user has switched off, since 9.5.
 pub(super) const LIST: &str = "get_tool_states";
+
+/// The ping that the editor's main thread answers.
+pub(super) fn main_thread_question() -> Bytes {
+    frame(command("ping", "{}").as_bytes())
+}
 
 /// Encodes this order as a whole frame.
 pub(super) fn encode(order: &Order<'_>) -> Result<Bytes, EncodeError> {
@@ -46,6 +52,11 @@ pub(super) fn command_of<'a>(tool: &'a str, call: &'a PreparedCall) -> Option<(C
 
 fn command(name: &str, params: &str) -> String {
     format!(r#"{{"type":{},"params":{params}}}"#, quoted(name))
+}
+
+/// Reads the main thread's answer: that there is one is all that it tells.
+pub(super) fn read_main_thread(reply: &Reply) -> Option<Heartbeat> {
+    matches!(reply, Reply::Result(_)).then(|| Heartbeat::inferred(EditorState::Ready, Duration::ZERO))
 }
 
 /// Accepts the answer to the ping. It shows the package, not the project: that is known by the port's owner.
