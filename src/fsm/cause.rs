@@ -59,6 +59,8 @@ pub enum Cause {
     Unproven,
     /// The gateway's process has no file descriptor left, so nothing can be found out about the editor.
     NoDescriptors,
+    /// The system does not let the gateway's process connect to the editor's port, or listen on the one to which the editor connects.
+    Forbidden,
     /// More than one editor, project or package fits, and holdfast does not guess.
     Ambiguous,
     /// The wanted project is not decided yet: the client was asked for its roots, the roots are being searched, or the former

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::retry::{Used, grown};
-use crate::limits::{DISPLACED_PAUSE_FIRST, DISPLACED_PAUSE_MAX, DISPLACED_WITHIN};
+use crate::limits::displaced::{DISPLACED_PAUSE_FIRST, DISPLACED_PAUSE_MAX, DISPLACED_WITHIN};
 
 /// Counts, in a row, the connections that the editor's side cut before they were of use. The first is followed by a dial at once, because
 /// it may have been a reload. From the second on, the pauses between the dials grow.

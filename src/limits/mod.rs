@@ -312,13 +312,6 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(50);
 pub const RETRY_LIKELY_MAX: Duration = Duration::from_millis(100);
 /// Longest delay, before jitter, while nothing shows that an editor will come.
 pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
-/// How soon after it was made a second connection in a row must end, without an answered call, to show that another client displaces us.
-/// The server of the package that serves one client looks for editors every 5 s.
-pub const DISPLACED_WITHIN: Duration = Duration::from_secs(5);
-/// The first pause of a client that was displaced; it doubles from here. An editor is not fought over.
-pub const DISPLACED_PAUSE_FIRST: Duration = Duration::from_secs(1);
-/// The longest such pause. While a call waits, none is longer than the first.
-pub const DISPLACED_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a port at which somebody else was met is not dialled. Where no file tells that the editor is back, it takes as long to notice.
 pub const STRANGER_REMEMBERED: Duration = Duration::from_secs(2);
 /// Connections in a row that the editor accepted and that were of no use (no answer to a call, and shorter than
@@ -588,6 +581,7 @@ pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 mod arrivals;
 pub use arrivals::*;
 pub mod demo;
+pub mod displaced;
 pub mod http;
 pub mod hub;
 pub mod logs;

@@ -25,9 +25,8 @@ use crate::fsm::bridge::{self as machine, Bridge, ConnectFailure, Disconnect, Ef
 use crate::fsm::cause::{Cause, Loss, Return};
 use crate::fsm::displaced::Displaced;
 use crate::fsm::retry::{self, Useless};
-use crate::limits::{
-    DISPLACED_PAUSE_FIRST, DISPLACED_PAUSE_MAX, HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, STRANGER_REMEMBERED,
-};
+use crate::limits::displaced::{DISPLACED_PAUSE_FIRST, DISPLACED_PAUSE_MAX};
+use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, STRANGER_REMEMBERED};
 use crate::link::Link;
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::{Endpoint, PushEvent};

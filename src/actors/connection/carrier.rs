@@ -11,9 +11,9 @@ use super::{ConnectionTask, Failure};
 use crate::fsm::bridge::ConnectFailure;
 use crate::limits::{CONNECT_TIMEOUT, OWNER_LOOKUP_MAX};
 use crate::net::{BoxFuture, BoxStream};
-use crate::platform::local_socket;
+use crate::platform::{host, local_socket};
 use crate::protocol::dialect::{Endpoint, LocalSocket};
-use crate::runtime::arrivals::Awaited;
+use crate::runtime::arrivals::{Awaited, NotHere};
 use crate::survey::{self, Identity};
 
 /// A way to an editor.
@@ -51,8 +51,11 @@ impl Carrier for Port<'_> {
             match timeout(longest, self.task.with.env.net.connect(self.port)).await {
                 Ok(Ok(stream)) => Ok(stream),
                 Ok(Err(error)) => {
-                    let starved = crate::platform::host::is_lack_of_descriptors(&error);
-                    let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
+                    let failure = match &error {
+                        starved if host::is_lack_of_descriptors(starved) => ConnectFailure::NoDescriptors,
+                        forbidden if host::is_forbidden(forbidden) => ConnectFailure::Forbidden,
+                        _ => ConnectFailure::Refused,
+                    };
                     Err((failure, error.to_string()))
                 }
                 Err(_) => Err((ConnectFailure::TimedOut, String::new())),
@@ -114,7 +117,7 @@ impl Carrier for Local<'_> {
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                         return Err((ConnectFailure::WrongPeer, error.to_string()));
                     }
-                    Err(error) if crate::platform::host::is_lack_of_descriptors(&error) => {
+                    Err(error) if host::is_lack_of_descriptors(&error) => {
                         return Err((ConnectFailure::NoDescriptors, error.to_string()));
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -158,7 +161,8 @@ impl Carrier for Arrival<'_> {
         let taken = match self.awaited.map(|awaited| awaited.take(self.port)) {
             None => Err((ConnectFailure::Unproven, "no project is known whose editor could be meant".to_owned())),
             Some(Ok(stream)) => stream.ok_or_else(nobody),
-            Some(Err(why)) => Err((ConnectFailure::WrongPeer, why)),
+            Some(Err(NotHere::Forbidden(why))) => Err((ConnectFailure::Forbidden, why)),
+            Some(Err(NotHere::Other(why))) => Err((ConnectFailure::WrongPeer, why)),
         };
         Box::pin(std::future::ready(taken))
     }

@@ -115,6 +115,14 @@ pub fn next(cause: Cause, to: &ClientProfile, project: Option<&Path>) -> String 
             "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
              works as soon as there are descriptors."
         }
+        (Cause::Forbidden, Agent) => {
+            "Ask the user to start holdfast outside the sandbox, or to let the sandbox use the network of this machine (127.0.0.1). \
+             On Windows the port may be a reserved one: `netsh int ipv4 show excludedportrange tcp` lists those."
+        }
+        (Cause::Forbidden, Person) => {
+            "Start holdfast outside the sandbox, or let the sandbox use the network of this machine (127.0.0.1). On Windows the port \
+             may be a reserved one: `netsh int ipv4 show excludedportrange tcp` lists those."
+        }
         // Without a project, several projects fit. With one, it has several packages.
         (Cause::Ambiguous, Agent) if project.is_none() => {
             return format!(

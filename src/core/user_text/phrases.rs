@@ -26,6 +26,7 @@ pub fn cause(cause: Cause) -> String {
         Cause::WrongProject => "the editor has another project open",
         Cause::Unproven => "nothing proves that the listener is this project's editor",
         Cause::NoDescriptors => "holdfast has no file descriptor left",
+        Cause::Forbidden => "the system does not let holdfast use the port",
         Cause::Ambiguous => "more than one Unity project or package fits",
         Cause::ProjectUnsettled => "it is not decided yet which project to use",
         Cause::ProjectChanged => "the client switched to another project",

@@ -120,6 +120,11 @@ fn happened(answer: &Answer, cause: Cause) -> String {
                                  to it (this says nothing about Unity)"
                 .into()
         }
+        Cause::Forbidden => {
+            "the system does not let holdfast use the port over which it meets Unity, as in a sandbox or container (this says nothing \
+             about Unity)"
+                .into()
+        }
         Cause::Ambiguous => "more than one Unity project or package fits, and holdfast never guesses".into(),
         Cause::ProjectUnsettled => format!(
             "it was not decided within {waited} which Unity project to use: the client's roots changed and are still being looked at, \

@@ -106,6 +106,7 @@ impl Round {
             ConnectFailure::Unproven => self.refused(Cause::Unproven),
             ConnectFailure::WrongPeer => self.refused(Cause::WrongPeer),
             ConnectFailure::NoDescriptors => self.refused(Cause::NoDescriptors),
+            ConnectFailure::Forbidden => self.refused(Cause::Forbidden),
             ConnectFailure::Refused | ConnectFailure::Vanished => {
                 self.unreached = self.unreached.max(Unreached::Absent);
             }
@@ -140,6 +141,7 @@ impl Absence {
             | Cause::WrongProject
             | Cause::WrongPeer
             | Cause::Unproven
+            | Cause::Forbidden
             | Cause::Ambiguous
             | Cause::NoPackage
             | Cause::ProjectUnknown) => Availability::Absent(cause),
@@ -347,6 +349,7 @@ impl Absence {
                 | Cause::Ambiguous
                 | Cause::ProjectUnknown
                 | Cause::NoDescriptors
+                | Cause::Forbidden
         )
     }
 

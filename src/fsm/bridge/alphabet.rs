@@ -113,6 +113,8 @@ pub enum ConnectFailure {
     PermitHeld,
     /// The gateway's process has no file descriptor left.
     NoDescriptors,
+    /// The system does not let this process connect to the port, or listen on it.
+    Forbidden,
 }
 
 impl ConnectFailure {
@@ -120,7 +122,12 @@ impl ConnectFailure {
     pub fn is_somebody_else(self) -> bool {
         match self {
             Self::WrongProject | Self::Unproven | Self::WrongPeer => true,
-            Self::Refused | Self::Vanished | Self::TimedOut | Self::PermitHeld | Self::NoDescriptors => false,
+            Self::Refused
+            | Self::Vanished
+            | Self::TimedOut
+            | Self::PermitHeld
+            | Self::NoDescriptors
+            | Self::Forbidden => false,
         }
     }
 }

@@ -227,6 +227,11 @@ pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
+/// Whether the system refused an operation on a port, because this process may not do it: in a sandbox, or a port that Windows reserves.
+pub fn is_forbidden(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
 /// The reason why a window may not be in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FocusError {

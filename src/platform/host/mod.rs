@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use self::interface::{
-    Caller, FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_lack_of_descriptors, is_temporary,
-    run,
+    Caller, FocusError, Host, Liveness, NotRead, Owner, Process, System, Watch, is_forbidden, is_lack_of_descriptors,
+    is_temporary, run,
 };
 #[cfg(windows)]
 pub use self::processes::user_of;

@@ -65,7 +65,7 @@ struct Door {
     dialect: &'static dyn Dialect,
     expected: Mutex<Vec<Weak<Awaited>>>,
     /// Why nothing can be listened to, if so.
-    shut: Mutex<Option<String>>,
+    shut: Mutex<Option<NotHere>>,
     /// The door's task ends when this is dropped.
     _open: watch::Sender<()>,
 }
@@ -84,6 +84,28 @@ pub struct Awaited {
 impl std::fmt::Debug for Awaited {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Awaited").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+/// Why the editor cannot be met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotHere {
+    /// The system does not let this process listen; its error.
+    Forbidden(String),
+    /// Another program has the port, or was not believed, as a sentence about that program.
+    Other(String),
+}
+
+impl NotHere {
+    /// The port could not be bound. `named`: who has it.
+    fn bound(error: &io::Error, named: Option<String>) -> Self {
+        match named {
+            None if host::is_forbidden(error) => Self::Forbidden(error.to_string()),
+            named => Self::Other(format!(
+                "it has the port to which the editor would connect: {}",
+                named.unwrap_or_else(|| error.to_string())
+            )),
+        }
     }
 }
 
@@ -182,7 +204,7 @@ async fn bind(door: &Weak<Door>, port: u16, with: &Surroundings) -> Arc<dyn List
                     None => None,
                 };
                 if let Some(door) = door.upgrade() {
-                    *enter(&door.shut) = Some(named.unwrap_or_else(|| error.to_string()));
+                    *enter(&door.shut) = Some(NotHere::bound(&error, named));
                 }
             }
             Err(_) => {}
@@ -316,8 +338,8 @@ impl Awaited {
     /// Takes the connection of the editor, if it has connected to this port. Until the stream is dropped, no other one is kept.
     ///
     /// # Errors
-    /// Why nothing can be listened to, or why somebody was not believed, as a sentence about a program.
-    pub fn take(self: &Arc<Self>, port: u16) -> Result<Option<BoxStream>, String> {
+    /// Why nothing can be listened to, or why somebody was not believed.
+    pub fn take(self: &Arc<Self>, port: u16) -> Result<Option<BoxStream>, NotHere> {
         let mut vacancy = enter(&self.vacancy);
         let is_here = match &mut *vacancy {
             Vacancy::Kept(kept) => kept.port == port,
@@ -334,8 +356,7 @@ impl Awaited {
         drop(vacancy);
         let door = self.doors.iter().find(|(known, _)| known.number == port);
         let shut = door.and_then(|(_, door)| enter(&door.shut).clone());
-        let shut = shut.map(|why| format!("it has the port to which the editor would connect: {why}"));
-        let says = |why| format!("it says that it has this project open, and was turned away: {why}");
+        let says = |why| NotHere::Other(format!("it says that it has this project open, and was turned away: {why}"));
         shut.or_else(|| enter(&self.disbelieved).take().map(says)).map_or(Ok(None), Err)
     }
 

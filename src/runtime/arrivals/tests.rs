@@ -12,7 +12,9 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::net::Tcp;
 use crate::platform::host::RealHost;
-use crate::protocol::dialect::{self, Greeted, Hello, Inbound, ListStep, Order, PreparedCall, Reply, WireId};
+use crate::protocol::dialect::{
+    self, AnswerBody, Greeted, Hello, Inbound, ListStep, Order, PreparedCall, Reply, WireId,
+};
 use crate::protocol::framing::Framer;
 
 /// The dialect whose editor opens a WebSocket to us, as another mode of its package.
@@ -49,8 +51,12 @@ impl Stage {
     }
 
     fn at(port: u16, is_named: bool) -> Self {
+        Self::on(Arc::new(Tcp), port, is_named)
+    }
+
+    fn on(net: Arc<dyn Net>, port: u16, is_named: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let with = Surroundings { net: Arc::new(Tcp), host: Arc::new(RealHost), events: Events::default() };
+        let with = Surroundings { net, host: Arc::new(RealHost), events: Events::default() };
         let told = Arc::new(Notify::new());
         let tell = Arc::clone(&told);
         let ports = [Port { number: port, is_named }];
@@ -108,7 +114,7 @@ impl Stage {
         within(async {
             loop {
                 match self.awaited.take(self.port) {
-                    Err(why) => return why,
+                    Err(NotHere::Other(why) | NotHere::Forbidden(why)) => return why,
                     Ok(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 }
             }
@@ -277,4 +283,99 @@ async fn a_taken_port_is_told_with_the_program_that_has_it_and_what_to_do_until_
     drop(taken);
     let _unity = stage.editor(std::process::id()).await;
     stage.taken().await.greet().await;
+}
+
+/// A system that lets this process listen nowhere, as a sandbox does.
+struct Sandbox;
+
+impl Net for Sandbox {
+    fn connect(&self, _port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        Box::pin(std::future::ready(Err(io::ErrorKind::PermissionDenied.into())))
+    }
+
+    fn bind(&self, _port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(std::future::ready(Err(io::ErrorKind::PermissionDenied.into())))
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_may_be_listened_to_that_is_told_and_no_program_is_blamed() {
+    let port = Tcp.bind(0).await.unwrap().local_addr().port();
+    let stage = Stage::on(Arc::new(Sandbox), port, false);
+    let shut = within(async {
+        loop {
+            match stage.awaited.take(stage.port) {
+                Err(shut) => return shut,
+                Ok(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    });
+    assert!(matches!(shut.await, NotHere::Forbidden(_)));
+}
+
+/// A WebSocket client of another maker is the editor's end: it checks our answer to its handshake, masks, and takes no bad frame.
+#[tokio::test]
+async fn a_web_socket_client_of_another_maker_is_served() {
+    use futures_util::SinkExt as _;
+    use serde_json::{Value, json};
+    use tokio_tungstenite::tungstenite::{Bytes, Message};
+    let stage = Stage::new(false).await;
+    drop(stage.connect().await);
+    let project = dunce::canonicalize(stage.folder.path()).unwrap();
+    std::fs::create_dir(project.join("Library")).unwrap();
+    let instance = json!({"process_id": std::process::id(), "version": "6000.0.1f1"}).to_string();
+    std::fs::write(project.join("Library/EditorInstance.json"), instance).unwrap();
+
+    let stream = tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
+    let address = format!("ws://127.0.0.1:{}/hub/plugin", stage.port);
+    let (mut socket, answer) = within(tokio_tungstenite::client_async(address, stream)).await.unwrap();
+    assert_eq!(answer.status(), 101);
+    let path = project.to_string_lossy().replace('\\', "/");
+    let register = json!({
+        "type": "register", "project_name": "Game", "project_hash": hash_of(&path), "unity_version": "6000.0.1f1",
+        "project_path": path,
+    });
+    socket.send(Message::text(register.to_string())).await.unwrap();
+    let big = "x".repeat(70_000);
+    let text = big.clone();
+    let editor = tokio::spawn(async move {
+        let mut heard = Vec::new();
+        while let Some(message) = socket.next().await {
+            let Ok(Message::Text(said)) = message else { break };
+            let said: Value = serde_json::from_str(&said).unwrap();
+            heard.push(said["type"].as_str().unwrap().to_owned());
+            if said["type"] != "execute" {
+                continue;
+            }
+            socket.send(Message::text(r#"{"type":"pong","session_id":"s"}"#)).await.unwrap();
+            let result =
+                json!({"success": true, "message": text, "data": {"name": said["name"], "params": said["params"]}});
+            let reply =
+                json!({"type": "command_result", "id": said["id"], "result": {"status": "success", "result": result}});
+            // Half a message, a ping between, and the other half.
+            let reply = reply.to_string();
+            let (first, second) = reply.split_at(reply.len() / 2);
+            for part in fragments(first, second) {
+                socket.send(part).await.unwrap();
+            }
+        }
+        heard
+    });
+    let mut talk = stage.taken().await;
+    talk.greet().await;
+    let reply = talk.call("manage_scene", r#"{"action":"get_active"}"#).await;
+    let answer = dialect().read_answer(reply);
+    let AnswerBody::Json(body) = answer.body else { panic!("{answer:?}") };
+    assert!(!answer.is_error && body.get().contains(&big) && body.get().contains("get_active"));
+    drop(talk);
+    assert_eq!(within(editor).await.unwrap(), ["welcome", "registered", "execute", "execute"]);
+
+    fn fragments(first: &str, second: &str) -> [Message; 3] {
+        use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+        use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+        let part = |text: &str, kind, is_last| {
+            Message::Frame(Frame::message(Bytes::copy_from_slice(text.as_bytes()), OpCode::Data(kind), is_last))
+        };
+        [part(first, Data::Text, false), Message::Ping(Bytes::new()), part(second, Data::Continue, true)]
+    }
 }

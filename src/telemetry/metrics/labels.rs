@@ -149,6 +149,8 @@ label! {
         PermitHeld,
         /// This process had no file descriptor left.
         NoDescriptors,
+        /// The system did not let this process use the port.
+        Forbidden,
         /// The connection was established, and ended before the greeting was answered.
         Unfinished,
     }
@@ -252,6 +254,7 @@ impl Wait {
             | Cause::WrongProject
             | Cause::Unproven
             | Cause::NoDescriptors
+            | Cause::Forbidden
             | Cause::Ambiguous
             | Cause::ProjectUnsettled
             | Cause::ProjectChanged
@@ -279,6 +282,7 @@ impl From<bridge::ConnectFailure> for DialResult {
             bridge::ConnectFailure::WrongPeer => Self::WrongPeer,
             bridge::ConnectFailure::PermitHeld => Self::PermitHeld,
             bridge::ConnectFailure::NoDescriptors => Self::NoDescriptors,
+            bridge::ConnectFailure::Forbidden => Self::Forbidden,
         }
     }
 }
