@@ -70,6 +70,10 @@ pub const HUB_CALL_REST_MAX_BYTES: usize = 64 * 1024;
 pub const HUB_DECIDED_MAX: Duration = Duration::from_millis(500);
 /// How long the port for an editor that connects to us is kept after that editor was last here and no session uses it: a break of its user.
 pub const ARRIVAL_KEPT_MAX: Duration = Duration::from_secs(3600);
+/// How long a hub that is to make way for a newer one waits for an editor that connects to us and reloads.
+pub const ARRIVAL_AWAITED_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether that editor is back.
+pub const ARRIVAL_AWAITED_LOOK: Duration = Duration::from_millis(50);
 /// How often it is looked whether the editor is here.
 pub const ARRIVAL_KEPT_LOOK: Duration = Duration::from_secs(10);
 /// How long an idle hub that no session uses keeps running.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::links::keeps_listening;
 use super::several::Several;
@@ -16,7 +16,11 @@ use crate::actors::parts::Parts;
 use crate::client::{Arrival, Client};
 use crate::core::ShutdownReason;
 use crate::core::call_records::SentCall;
-use crate::limits::hub::{CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX, HUB_STRANGERS_MAX};
+use crate::fsm::cause::Availability;
+use crate::limits::hub::{
+    ARRIVAL_AWAITED_LOOK, ARRIVAL_AWAITED_MAX, CALL_RECORD_MAX_AGE, HUB_ATTACH_MAX, HUB_HELLO_MAX_BYTES, HUB_IDLE_MAX,
+    HUB_STRANGERS_MAX,
+};
 use crate::limits::{ACCEPT_PAUSE, DRAIN_MAX, RUNNING_MAX, SESSIONS_MAX};
 use crate::link::Link;
 use crate::platform::local_socket::{self, Connection, Listener};
@@ -40,7 +44,7 @@ pub async fn run<S: Spawn>(
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
         Some(why) = quit.recv() => why,
-        () = parts.env.retired() => ShutdownReason::Retired,
+        () = may_retire(parts) => ShutdownReason::Retired,
         why = own_end(parts, leaves, is_elected) => why,
     };
     parts.env.events.ending(why);
@@ -57,6 +61,19 @@ pub async fn run<S: Spawn>(
         _ => several.end().await,
     }
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
+}
+
+/// Waits until a newer session has asked this hub to retire, and no editor that connects to us is away for a moment. It tries a few
+/// times to come back, so it must find somebody who listens.
+async fn may_retire(parts: &Parts) {
+    parts.env.retired().await;
+    let until = Instant::now() + ARRIVAL_AWAITED_MAX;
+    let is_coming = |link: &Arc<Link>| {
+        keeps_listening(link) && matches!(link.contact.view.borrow().availability, Availability::Coming(_))
+    };
+    while parts.links.all().iter().any(is_coming) && Instant::now() < until {
+        sleep(ARRIVAL_AWAITED_LOOK).await;
+    }
 }
 
 /// Asks the hub at this socket to make way, as a session of a newer version does: it takes nothing new, and ends when the calls that
