@@ -202,10 +202,12 @@ Examples:
     /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
     /// session's) or only holdfast's own.
     ///
-    /// Exit codes: 0 a list of the editor's tools, 2 wrong usage, 3 no editor and none on disk.
+    /// Exit codes: 0 a list of the editor's tools, 1 no tool fits the words, 2 wrong usage or no such tool, 3 no editor and none on disk.
     #[command(after_help = "\
 Examples:
   holdfast tools
+  holdfast tools --search \"take picture\"
+  holdfast tools screenshot              its arguments, and an example
   holdfast tools --dropped               what is left out or changed, and why
   holdfast tools --json | jq -r '.tools[].name'")]
     Tools(ToolsArgs),
@@ -220,15 +222,17 @@ Examples:
         after_help = "\
 Examples:
   holdfast call compile
-  holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'",
+  holdfast call get-logs LogType=Error MaxCount=20",
         after_long_help = "\
 Examples:
   holdfast call compile
+  holdfast call get-logs LogType=Error MaxCount=20
   holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'
   holdfast call screenshot --out shot.png
   holdfast call run-tests @tests.json --timeout 600
+  holdfast call execute-dynamic-code Code=@script.cs
   echo '{\"Code\":\"return 1;\"}' | holdfast call execute-dynamic-code -
-  holdfast call holdfast_wait_ready '{\"timeout_seconds\":90}' &&
+  holdfast call holdfast_wait_ready timeout_seconds=90 &&
     holdfast call compile"
     )]
     Call(CallArgs),

@@ -1,5 +1,7 @@
 //! `holdfast tools`: shows the tools as an AI sees them, and which ones are dropped, renamed or changed.
 
+mod page;
+
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,7 +27,15 @@ use crate::survey::Survey;
 
 #[derive(Debug, Clone, Args)]
 pub struct ToolsArgs {
+    /// Show this tool: what it does, its arguments, and an example
+    #[arg(conflicts_with_all = ["search", "dropped"], add = ArgValueCandidates::new(complete::tools))]
+    pub tool: Option<String>,
+    /// Show the tools that these words fit, the best first
+    #[arg(long, value_name = "WORDS", conflicts_with = "dropped")]
+    pub search: Option<String>,
     /// Print JSON: the tools as MCP lists them, and where the list comes from
+    ///
+    /// With TOOL or --search: these tools, as an array.
     #[arg(long)]
     pub json: bool,
     /// Show the tools that are left out, renamed or changed, and why
@@ -77,6 +87,9 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
             return if gone == GatewayGone::Interrupted { Exit::NotExecuted } else { Exit::Internal };
         }
     };
+    if let Some(chosen) = seen.chosen(arguments) {
+        return seen.tell(&chosen, arguments);
+    }
     if arguments.json {
         output::json(&seen.as_json(arguments.dropped).to_string());
     } else {
@@ -154,6 +167,63 @@ impl Seen {
         let helps = hopeless.map(|cause| user_text::next(cause, &person, wanted.project()));
         let has_rules = of_project || parts.env.config.policy.has_rules();
         Self { published, visible, listed, survey, refused, idle, has_rules, why_not_live, helps, client }
+    }
+
+    /// Returns the names of the tools that were asked for; `None` if all were.
+    fn chosen(&self, arguments: &ToolsArgs) -> Option<Vec<String>> {
+        let catalogue = &self.visible.catalogue;
+        if let Some(words) = &arguments.search {
+            return Some(catalogue.search(words).iter().map(|entry| entry.name.clone()).collect());
+        }
+        let name = arguments.tool.as_deref()?;
+        let theirs = catalogue.find(name).map(|entry| entry.name.clone());
+        let own = || GatewayTool::from_name(name).map(|own| own.name().to_owned());
+        Some(theirs.or_else(own).into_iter().collect())
+    }
+
+    /// Prints the tools of these names.
+    fn tell(&self, names: &[String], arguments: &ToolsArgs) -> Exit {
+        let catalogue = &self.visible.catalogue;
+        if arguments.json {
+            let all = self.as_json(false);
+            let of = |name: &String| all["tools"].as_array()?.iter().find(|tool| tool["name"] == **name).cloned();
+            output::json(&Value::from_iter(names.iter().filter_map(of)).to_string());
+        }
+        if names.is_empty() {
+            let asked = arguments.tool.as_deref().unwrap_or_default();
+            let own = GatewayTool::ALL.iter().map(|own| own.name());
+            let near = nearest(asked, catalogue.entries().iter().map(|entry| entry.name.as_str()).chain(own));
+            output::complain(&match (&arguments.search, near) {
+                (Some(words), _) => {
+                    format!("holdfast tools: no tool fits \"{}\"; `holdfast tools` lists all", clean(words))
+                }
+                (None, Some(near)) => {
+                    format!("holdfast tools: there is no tool `{}`. Did you mean `{near}`?", clean(asked))
+                }
+                (None, None) => {
+                    format!("holdfast tools: there is no tool `{}`; `holdfast tools` lists all", clean(asked))
+                }
+            });
+            return match self.published.source {
+                Source::None => Exit::NotExecuted,
+                Source::Disk | Source::Live | Source::Stale if arguments.search.is_some() => Exit::Failed,
+                Source::Disk | Source::Live | Source::Stale => Exit::Usage,
+            };
+        }
+        for name in names.iter().filter(|_| !arguments.json) {
+            match (catalogue.find(name), GatewayTool::from_name(name)) {
+                (Some(entry), _) if arguments.search.is_some() => {
+                    output::hung(&format!("{name}  "), &first_sentence(&entry.tool.description));
+                }
+                (Some(entry), _) => output::line(&page::of(name, &entry.tool.description, &entry.tool.input_schema)),
+                (None, Some(own)) => {
+                    let own = own.definition();
+                    output::line(&page::of(own.name, &own.description, &own.input_schema));
+                }
+                (None, None) => {}
+            }
+        }
+        Exit::Ok
     }
 
     /// Returns the tools that are not listed as the editor sent them, grouped by kind of change, each with a reason.

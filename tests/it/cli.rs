@@ -32,8 +32,11 @@ async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
     assert_eq!(done.out, "{\"Echo\":\"Grüße \\\"1.50\\\"\",\"Ver\":\"2.2.0\"}\n");
     assert_eq!(done.err, "", "nothing on stderr when all is well");
 
-    let whole = call(&["echo", r#"{"text":"x"}"#, "--json"]).await.json();
-    assert_eq!(whole["structuredContent"]["Echo"], "x");
+    let whole = call(&["echo", "text=20", "--json"]).await.json();
+    assert_eq!(whole["structuredContent"]["Echo"], "20", "the tool takes a text there");
+    let mistaken = call(&["sleep", "ms=long"]).await;
+    assert_eq!((mistaken.code, mistaken.out.as_str()), (Some(2), ""), "{mistaken:?}");
+    assert!(mistaken.err.contains("`ms` takes number") && mistaken.err.contains("Nothing was sent"), "{mistaken:?}");
     assert_eq!(whole["content"][0]["type"], "text");
 
     let failed = call(&["fail"]).await;
@@ -169,6 +172,14 @@ async fn tools_says_whether_the_list_is_live_from_disk_or_only_our_own() {
     assert_eq!(shown["renamed"][0]["tool"], odd);
     assert!(shown["renamed"][0]["why"].as_str().is_some_and(|why| why.contains("odd_n_me")), "{shown}");
     assert!(shown["dropped"].is_array() && shown["repaired"].is_array(), "{shown}");
+    let one = place.run(["tools", "echo", "--project", text(&project)]).await;
+    assert!(one.code == Some(0) && one.out.contains("Example: holdfast call echo"), "{one:?}");
+    let found = place.run(["tools", "--search", "echo", "--json", "--project", text(&project)]).await.json();
+    assert_eq!(found[0]["name"], "echo");
+    let unknown = place.run(["tools", "ecko", "--project", text(&project)]).await;
+    assert!(unknown.code == Some(2) && unknown.err.contains("Did you mean `echo`?"), "{unknown:?}");
+    let nothing = place.run(["tools", "--search", "zzzz", "--project", text(&project)]).await;
+    assert_eq!((nothing.code, nothing.out.as_str()), (Some(1), ""), "{nothing:?}");
     let plain = place.run(["tools", "--project", text(&project)]).await.out;
     assert!(plain.contains("live from the editor") && plain.contains("1 renamed: see --dropped"), "{plain}");
 

@@ -1,10 +1,12 @@
 //! `holdfast call`: one tool call for scripts and CI.
 
+mod arguments;
 mod images;
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
@@ -18,10 +20,11 @@ use super::{Exit, complete, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES, PATIENCE_MARGIN};
+use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, PATIENCE_MARGIN};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
 use crate::protocol::text::nearest;
+use arguments::Given;
 use images::Images;
 
 #[derive(Debug, Clone, Args)]
@@ -29,10 +32,12 @@ pub struct CallArgs {
     /// The tool's name, as `holdfast tools` shows it
     #[arg(add = ArgValueCandidates::new(complete::tools))]
     pub tool: String,
-    /// The arguments, a JSON object: the text, @FILE, or - for stdin
+    /// The arguments: a JSON object (the text, @FILE, or - for stdin), or NAME=VALUE pairs
     ///
-    /// Without it: {}.
-    pub json: Option<String>,
+    /// NAME=VALUE gives what the tool takes there: a text, a number, true or false. NAME=@FILE gives what the file holds, as a text.
+    /// NAME:=JSON gives any value. Without arguments: {}.
+    #[arg(value_name = "ARGUMENTS")]
+    pub given: Vec<String>,
     /// Print the whole MCP result as JSON
     #[arg(long = "json", id = "json_output")]
     pub json_output: bool,
@@ -52,54 +57,43 @@ pub struct CallArgs {
 }
 
 pub fn run(arguments: &CallArgs) -> ExitCode {
-    let json = match read_arguments(arguments.json.as_deref()) {
-        Ok(json) => json,
-        Err(fix) => {
-            output::complain(&format!("holdfast call: {fix}. Nothing was sent to Unity."));
-            return Exit::Usage.into();
-        }
+    let given = arguments::read(&arguments.given).and_then(|given| of_own_tool(&arguments.tool, given));
+    let given = match given {
+        Ok(given) => given,
+        Err(fix) => return mistaken(&fix).into(),
     };
     if let Some(fix) = arguments.out.as_deref().and_then(images::no_place) {
-        output::complain(&format!("holdfast call: {fix}. Nothing was sent to Unity."));
-        return Exit::Usage.into();
+        return mistaken(&fix).into();
     }
-    if let Some(fix) = refused_at_once(&arguments.tool, &json) {
-        output::complain(&format!("holdfast call: {}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
-        return Exit::Usage.into();
+    if let Some(fix) = refused_at_once(&arguments.tool, &given) {
+        return mistaken(&fix).into();
     }
-    one_shot::run(&arguments.editor, |config| call(arguments, json, config))
+    one_shot::run(&arguments.editor, |config| call(arguments, given, config))
 }
 
-/// Reads the arguments: a JSON object from the command line, a file or stdin.
-fn read_arguments(given: Option<&str>) -> Result<String, String> {
-    let (text, from) = match given {
-        None => return Ok("{}".to_owned()),
-        Some("-") => (bounded(crate::platform::stdio::Stdin, "stdin")?, "stdin".to_owned()),
-        Some(argument) => match argument.strip_prefix('@') {
-            Some(path) => {
-                let file = std::fs::File::open(path).map_err(|error| {
-                    format!("the file {path} cannot be read ({error}); name a file that holds the arguments as a JSON object")
-                })?;
-                (bounded(file, path)?, format!("the file {path}"))
-            }
-            None => (argument.to_owned(), "the argument".to_owned()),
-        },
-    };
-    let text = text.trim_start_matches('\u{feff}').trim();
-    let example = r#"give a JSON object such as '{"Name":"value"}', quoted for your shell, or @FILE, or - for stdin"#;
-    match serde_json::from_str::<&RawValue>(text) {
-        Err(error) => Err(format!("{from} is not JSON ({error}); {example}")),
-        Ok(raw) if !raw.get().starts_with('{') => Err(format!("{from} is JSON, but not an object; {example}")),
-        Ok(raw) => Ok(raw.get().to_owned()),
+/// Prints a mistake of the command line.
+fn mistaken(fix: &str) -> Exit {
+    output::complain(&format!("holdfast call: {}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
+    Exit::Usage
+}
+
+/// Makes the object of pairs for a tool of holdfast's own, whose schema is known.
+fn of_own_tool(tool: &str, given: Given) -> Result<Given, String> {
+    match (GatewayTool::from_name(tool), given) {
+        (Some(own), Given::Pairs(pairs)) => {
+            arguments::object(&pairs, Some(&own.definition().input_schema)).map(Given::Json)
+        }
+        (_, given) => Ok(given),
     }
 }
 
 /// Returns why a call is refused before any editor is looked for: it names no tool, or gives one of holdfast's own tools wrong
 /// arguments.
-fn refused_at_once(tool: &str, json: &str) -> Option<String> {
+fn refused_at_once(tool: &str, given: &Given) -> Option<String> {
     if tool.trim().is_empty() {
         return Some("the tool's name is empty; `holdfast tools` lists the names".to_owned());
     }
+    let Given::Json(json) = given else { return None };
     let arguments: &RawValue = serde_json::from_str(json).ok()?;
     GatewayTool::from_name(tool)?.parse_arguments(arguments).err()
 }
@@ -110,20 +104,7 @@ fn own_tool_meant(name: &str) -> Option<&'static str> {
     nearest(name, own).filter(|meant| name.starts_with("holdfast_") && *meant != name)
 }
 
-fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    from.take(CLIENT_LINE_MAX_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("{name} cannot be read ({error})"))?;
-    if bytes.len() > CLIENT_LINE_MAX_BYTES {
-        return Err(format!(
-            "{name} holds more than {CLIENT_LINE_MAX_BYTES} bytes, the most that is taken; send less at once"
-        ));
-    }
-    String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8; save it as UTF-8"))
-}
-
-async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
+async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
     // The mistake itself was printed with the other problems of the configuration.
     if config.policy.refusal_of_all().is_some() && GatewayTool::from_name(&arguments.tool).is_none() {
         output::complain(
@@ -143,6 +124,22 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
         // editor was reached or is not expected any more, so the gateway tool called after it describes the editor.
         let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     }
+    let json = match given {
+        Given::Json(json) => json,
+        Given::Pairs(pairs) => {
+            // The tool list is there when the editor was reached or is not expected any more.
+            let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
+            let catalogue = Arc::clone(&one_shot.parts.link().tools.published.borrow().catalogue);
+            let schema = catalogue.find(&arguments.tool).map(|entry| &entry.tool.input_schema);
+            match arguments::object(&pairs, schema) {
+                Ok(json) => json,
+                Err(fix) => {
+                    one_shot.close().await;
+                    return mistaken(&fix);
+                }
+            }
+        }
+    };
     let mut last = String::new();
     let mut report = |message: &str| {
         if message != last {
@@ -317,16 +314,6 @@ mod tests {
         ];
         for (verdict, code) in codes {
             assert_eq!(exit_of(verdict) as u8, code, "{verdict:?}");
-        }
-    }
-
-    #[test]
-    fn arguments_are_an_object_kept_as_it_was_written_or_a_fix() {
-        assert_eq!(read_arguments(None).as_deref(), Ok("{}"));
-        assert_eq!(read_arguments(Some(" {\"n\": 1.50} ")).as_deref(), Ok("{\"n\": 1.50}"));
-        for bad in ["", "{", "[1]", "1", "{}x", "@/no/such/file"] {
-            let fix = read_arguments(Some(bad)).unwrap_err();
-            assert!(fix.contains("JSON object"), "{bad}: {fix}");
         }
     }
 }
