@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::gateway_args::HubMode;
+use super::output;
 use crate::actors::attachment::HubSeat;
 use crate::actors::parts::Parts;
 use crate::config::Config;
@@ -86,7 +87,9 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
         parts.env.events.hub_refused(&format!("this session is served in its own process: {why}"));
         return None;
     }
-    let may_start = !config.whole_results && !background::is_shared_with_container(state);
+    // A command that finds no hub any more does without one.
+    let is_wanted = mode == HubMode::Start || !config.whole_results;
+    let may_start = is_wanted && !background::is_shared_with_container(state);
     let command = may_start.then(|| {
         let program = std::env::current_exe().ok()?;
         let mut arguments: Vec<OsString> =
@@ -121,14 +124,24 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
     }))
 }
 
-/// Returns what the session of a command needs to use the running hub; `None` if no hub runs, or if it may not be used.
-pub(super) fn seat_of_command(parts: &Parts) -> Option<Arc<HubSeat>> {
-    let mode = match std::env::var("HOLDFAST_HUB") {
+/// Returns what the session of a command needs to use a hub; `None` if no hub runs and none is to be started, or if it may not be used.
+/// `wished`: what its user says; without it the environment decides whether the running hub is used.
+pub(super) async fn seat_of_command(parts: &Parts, wished: Option<HubMode>, name: String) -> Option<Arc<HubSeat>> {
+    let of_environment = || match std::env::var("HOLDFAST_HUB") {
         Ok(mode) if mode.eq_ignore_ascii_case("never") => HubMode::Never,
         _ => HubMode::Auto,
     };
-    let name = parts.env.fresh();
+    let mode = match wished {
+        Some(wished) => mode(&parts.env.config, wished).await,
+        None => of_environment(),
+    };
     parts.client.be_named(|| name.as_str().into());
+    let state = parts.env.config.state_dir.as_deref()?;
+    if mode == HubMode::Start && HubFolder::of(state).running().is_none() {
+        output::complain(
+            "holdfast: no hub runs, so one is started; it ends by itself when nobody has used it for a while",
+        );
+    }
     seat(parts, mode, name)
 }
 

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 /// The subcommands in the order in which a person meets them, under headings.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "unity", "doctor", "demo"]),
-    ("Use", &["status", "tools", "call", "logs", "report", "dashboards"]),
+    ("Use", &["status", "tools", "wait", "call", "result", "logs", "report", "dashboards"]),
     ("What AI clients start", &["serve", "hub"]),
     (REST, &["completions", "fake-unity", "help"]),
 ];

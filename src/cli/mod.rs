@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 #[cfg(feature = "demo")]
 mod fake_unity;
+mod follow;
 mod gateway_args;
 mod help;
 pub mod http;
@@ -236,6 +237,26 @@ Examples:
     holdfast call compile"
     )]
     Call(CallArgs),
+    /// Wait until Unity takes calls
+    ///
+    /// Ends as soon as the editor is ready, or when the time is up. Changes nothing in Unity.
+    ///
+    /// Exit codes: 0 it is ready, 2 wrong usage, 3 it was not in time; stderr says why.
+    #[command(after_help = "\
+Examples:
+  holdfast wait && holdfast call run-tests
+  holdfast wait --until idle --timeout 300")]
+    Wait(follow::WaitArgs),
+    /// Say what became of an earlier call
+    ///
+    /// For a call whose answer was lost, that was \"still running\", or whose command was killed. Nothing is sent again. Asks the hub
+    /// if one runs, else takes over what that command left.
+    ///
+    /// Exit codes: those of the call (`holdfast call --help`); 4 it is not known, or it still runs; 1 also if no call has that id.
+    #[command(after_help = "\
+Examples:
+  holdfast result 0f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11")]
+    Result(follow::ResultArgs),
     /// Serve MCP on stdin and stdout (the default)
     ///
     /// This is what an AI client starts. It answers at once, whether Unity runs or not, and ends with its stdin.
@@ -341,6 +362,8 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Hub(arguments)) => hub::run(&arguments),
         Some(Command::Tools(arguments)) => tools::run(&arguments),
         Some(Command::Call(arguments)) => call::run(&arguments),
+        Some(Command::Wait(arguments)) => follow::wait(&arguments),
+        Some(Command::Result(arguments)) => follow::result(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Logs(arguments)) => logs::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),

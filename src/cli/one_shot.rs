@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::attached;
-use super::gateway_args::{EditorArgs, bad_project};
+use super::gateway_args::{EditorArgs, HubMode, bad_project};
 use super::resources::runtime;
-use super::serve::{log_panics, signalled};
+use super::serve::{keep_records, log_panics, signalled};
 use super::{Exit, output};
 use crate::actors::gateway::Plain;
 use crate::actors::parts::Parts;
@@ -53,9 +53,18 @@ pub struct OneShot {
     interrupted: Arc<AtomicBool>,
 }
 
+/// What a command wants beside a session.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wish {
+    /// Whether it uses a hub, if its user may say so.
+    pub hub: Option<HubMode>,
+    /// Whether its calls are recorded, and what earlier ones left is taken over.
+    pub records: bool,
+}
+
 impl OneShot {
     /// Starts a gateway and opens a session with it. From then on the gateway looks for the editor.
-    pub async fn open(config: Config) -> Result<Self, GatewayGone> {
+    pub async fn open(config: Config, wish: Wish) -> Result<Self, GatewayGone> {
         // A client that makes one request must leave nothing behind in the editor, so no push listener is offered. Results are
         // neither cut nor written to files: this client reads them whole.
         let config = Config {
@@ -79,12 +88,19 @@ impl OneShot {
                 let _ = quit_by_signal.send(ShutdownReason::Signal).await;
             }
         });
-        let hub = attached::seat_of_command(&parts);
+        let session = parts.env.fresh();
+        if wish.records {
+            keep_records(&parts, &session);
+        }
+        let hub = attached::seat_of_command(&parts, wish.hub, session).await;
         let gateway = tokio::spawn({
             let parts = Arc::clone(&parts);
             async move {
                 let pumps = Pumps::over(&parts, input, output);
                 let why = run::run(&parts, Plain, pumps, quitting, hub.as_ref()).await;
+                if let Some(own) = parts.env.own.get() {
+                    own.end();
+                }
                 drop(quit);
                 why
             }

@@ -160,7 +160,7 @@ async fn serve_others(parts: Arc<Parts>, hub: Option<Arc<HubSeat>>, services: Ar
 /// Keeps records of sent calls from here on, under the session's name. If that fails, calls are made without records,
 /// and the problem is told. While a hub has the session's links, the records are empty, and their lock shows that the
 /// session lives.
-fn keep_records(parts: &Parts, name: &str) {
+pub(super) fn keep_records(parts: &Parts, name: &str) {
     let Some(state) = &parts.env.config.state_dir else { return };
     let created = match filesystem::unreliable_locks(state) {
         Some(kind) => Err(format!("it is on {kind}, where locks of files are not reliable")),

@@ -12,7 +12,7 @@ use holdfast_client_config::CLIENTS;
 use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
-use super::one_shot::{self, GatewayGone, OneShot};
+use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, complete, output};
 use crate::actors::parts::Parts;
 use crate::config::Config;
@@ -69,7 +69,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
     // The user's word for a client stands for a name that the client gives itself.
     let name = arguments.client.as_deref().map(|name| labelled(name).and_then(a_name_of).unwrap_or(name).to_owned());
-    let listed = match OneShot::open(config).await {
+    let listed = match OneShot::open(config, Wish::default()).await {
         Ok(mut one_shot) => {
             // The gateway waits briefly for the live list if an editor is likely to come, as it does for every client that does
             // not react to list changes.

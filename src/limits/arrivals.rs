@@ -8,6 +8,10 @@ pub const ARRIVALS_MAX: usize = 16;
 pub const ARRIVAL_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Bytes that it may send before that: some headers of HTTP and one message.
 pub const ARRIVAL_WORDS_MAX_BYTES: usize = 16 * 1024;
+/// Connections of editors that nobody here is for yet, and that are kept: so many editors may be open beside those that are used.
+pub const ARRIVALS_WAITING_MAX: usize = 16;
+/// How often it is looked again whether such an editor may be let in. A new client lets it in at once.
+pub const ARRIVAL_LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How long a connection that is turned away may take to be told why.
 pub const ARRIVAL_TOLD_MAX: Duration = Duration::from_secs(1);
 /// How often a port on which editors are expected is tried again while another program has it.

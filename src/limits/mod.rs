@@ -580,6 +580,7 @@ pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
 
 mod arrivals;
 pub use arrivals::*;
+pub mod commands;
 pub mod demo;
 pub mod displaced;
 pub mod http;

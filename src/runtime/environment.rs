@@ -53,6 +53,8 @@ pub struct Process {
     /// Restarts, problems and tasks.
     pub health: Health,
     random: Mutex<fastrand::Rng>,
+    /// The id that a command has told its user for its one call, until the call takes it.
+    named_call: Mutex<Option<CallId>>,
     can_focus: OnceLock<bool>,
     /// Where MCP is served over HTTP, if it is.
     http: OnceLock<SocketAddr>,
@@ -109,6 +111,7 @@ impl Environment {
             arrivals: Arrivals::default(),
             health: Health::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
+            named_call: Mutex::default(),
             can_focus: OnceLock::new(),
             http: OnceLock::new(),
             is_draining: AtomicBool::new(false),
@@ -140,8 +143,15 @@ impl Process {
         self.records.as_ref().or_else(|| Some(&self.own.get()?.file))
     }
 
+    /// Returns the id of the next call.
     pub fn next_call_id(&self) -> CallId {
-        CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())
+        let named = enter(&self.named_call).take();
+        named.unwrap_or_else(|| CallId::from_random(enter(&self.random).u128(..).to_ne_bytes()))
+    }
+
+    /// Gives the next call this id.
+    pub fn name_next_call(&self, id: CallId) {
+        *enter(&self.named_call) = Some(id);
     }
 
     /// Returns a random number, 0 or greater and less than 1.

@@ -30,7 +30,8 @@ async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
     let done = call(&["echo", r#"{"text":"Grüße \"1.50\""}"#]).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     assert_eq!(done.out, "{\"Echo\":\"Grüße \\\"1.50\\\"\",\"Ver\":\"2.2.0\"}\n");
-    assert_eq!(done.err, "", "nothing on stderr when all is well");
+    let said = done.err.strip_prefix("holdfast: call id ").expect("the id, for `holdfast result`");
+    assert!(said.trim_end().len() == 36 && said.lines().count() == 1, "nothing else on stderr: {done:?}");
 
     let whole = call(&["echo", "text=20", "--json"]).await.json();
     assert_eq!(whole["structuredContent"]["Echo"], "20", "the tool takes a text there");
@@ -62,7 +63,7 @@ async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
     unity.quit().await;
     let absent = call(&["echo"]).await;
     assert_eq!((absent.code, absent.out.as_str()), (Some(3), ""), "{absent:?}");
-    assert!(absent.err.starts_with("Not executed: "), "{absent:?}");
+    assert!(absent.err.contains("\nNot executed: "), "{absent:?}");
 }
 
 #[tokio::test]
@@ -121,7 +122,7 @@ async fn a_call_cut_by_the_editors_death_is_told_as_unknown() {
     unity.kill().await;
     let done = ended.await.expect("it ended");
     assert_eq!((done.code, done.out.as_str()), (Some(4), ""), "{done:?}");
-    assert!(done.err.starts_with("Outcome unknown: "), "{done:?}");
+    assert!(done.err.contains("\nOutcome unknown: "), "{done:?}");
 }
 
 #[cfg(unix)]
@@ -140,7 +141,7 @@ async fn an_interrupted_call_says_whether_it_was_sent() {
     let mut said = String::new();
     child.stderr.take().expect("piped").read_to_string(&mut said).await.expect("readable");
     assert_eq!(status.code(), Some(4), "{said}");
-    assert!(said.starts_with("Outcome unknown: holdfast was shut down"), "{said}");
+    assert!(said.contains("\nOutcome unknown: holdfast was shut down"), "{said}");
 }
 
 #[tokio::test]
@@ -446,4 +447,51 @@ async fn a_switch_in_the_environment_is_on_or_off_in_any_of_the_usual_words_and_
         let done = finish(command, b"").await;
         assert_eq!((done.code, done.out.contains("debug-sleep")), (Some(0), shown), "{word:?}: {done:?}");
     }
+}
+
+/// The call of a command that was killed is not lost: another command says what became of it, and sends nothing.
+#[cfg(unix)]
+#[tokio::test]
+async fn result_says_what_became_of_a_call_whose_command_was_killed() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let mut unity = Unity::start(&place, &["--project", text(&project), "--dialect", "holdfast"]).await;
+    let on = ["--project", text(&project)];
+    assert_eq!(place.run(["wait", "--timeout", "20"].iter().chain(&on).copied()).await.code, Some(0));
+    let mut command = place.command(["call", "count", "key=k", "hold:=true"].iter().chain(&on).copied());
+    let mut killed = command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    let mut said = tokio::io::BufReader::new(killed.stderr.take().unwrap());
+    tokio::io::AsyncBufReadExt::read_line(&mut said, &mut line).await.unwrap();
+    let id = line.trim().strip_prefix("holdfast: call id ").expect("the id comes before the call").to_owned();
+    within("the editor has the call", async {
+        loop {
+            unity.say("stats").await;
+            let stats = unity.hear("stats").await;
+            if stats["stats"]["runs"]["k"] == 1 {
+                return;
+            }
+        }
+    })
+    .await;
+    killed.kill().await.unwrap();
+    let result = |id: &str| {
+        let words = ["result", id, "--timeout", "1"].into_iter().chain(on).map(str::to_owned).collect::<Vec<_>>();
+        let place = &place;
+        async move { place.run(words.iter().map(String::as_str)).await }
+    };
+    let running = result(&id).await;
+    assert_eq!((running.code, running.out.as_str()), (Some(4), ""), "{running:?}");
+    unity.say("release").await;
+    let mut words = vec!["result", &id, "--timeout", "20"];
+    words.extend(on);
+    let ended = place.run(words).await;
+    assert!(ended.code == Some(0) && ended.out.contains("\"Runs\":1"), "{ended:?}");
+    unity.say("stats").await;
+    assert_eq!(unity.hear("stats").await["stats"]["runs"]["k"], 1, "nothing was sent again");
+    assert_eq!(result("0f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11").await.code, Some(1));
+    assert_eq!(result("word").await.code, Some(2));
+    unity.quit().await;
+    let nobody = place.run(["wait", "--timeout", "1"].iter().chain(&on).copied()).await;
+    assert_eq!((nobody.code, nobody.out.as_str()), (Some(3), ""), "{nobody:?}");
 }

@@ -14,13 +14,14 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::gateway_args::{EditorArgs, seconds};
-use super::one_shot::{self, GatewayGone, OneShot};
+use super::gateway_args::{EditorArgs, HubMode, seconds};
+use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, complete, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, PATIENCE_MARGIN};
+use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
 use crate::protocol::text::nearest;
@@ -52,6 +53,9 @@ pub struct CallArgs {
     /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value_t = CALL_TIMEOUT.as_secs(), value_parser = |text: &str| seconds(text, 1..=CALL_TIMEOUT_MAX.as_secs()))]
     pub timeout: u64,
+    /// Whether the call goes over a hub
+    #[arg(long, value_name = "WHEN", env = "HOLDFAST_HUB", value_enum, default_value_t)]
+    pub hub: HubMode,
     #[command(flatten)]
     pub editor: EditorArgs,
 }
@@ -115,7 +119,8 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
     // No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway
     // subtracts from a client's patience, is added to it here.
     let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
-    let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }).await {
+    let wish = Wish { hub: Some(arguments.hub), records: true };
+    let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }, wish).await {
         Ok(one_shot) => one_shot,
         Err(gone) => return ended(gone, None),
     };
@@ -148,6 +153,11 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
         }
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
+    if GatewayTool::from_name(&arguments.tool).is_none() {
+        let id = CallId::from_random(one_shot.parts.env.host.random());
+        one_shot.parts.env.name_next_call(id);
+        output::complain(&format!("holdfast: call id {id}"));
+    }
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
     // The verdict that the session was told. An unknown tool and a gateway tool leave none.
     let record = one_shot.parts.client.last_call();
@@ -228,12 +238,12 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
     let unwritten = kept.is_some_and(|kept| !is_error && !kept.told());
     if verdict == Some(Verdict::StillRunning) && is_kept {
         output::complain(
-            "holdfast call: the hub keeps the result for an hour: holdfast call holdfast_result '{\"call_id\": \"...\"}' with the id above.",
+            "holdfast call: the hub keeps the result for an hour: `holdfast result` with the id above fetches it.",
         );
     } else if verdict == Some(Verdict::StillRunning) {
         output::complain(
-            "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
-             and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
+            "holdfast call: `holdfast result` with the id above says how it ended, if Unity's package keeps that. If not, look for its \
+             effect in Unity, and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
         );
     }
     if let Some(Verdict::NotExecuted(cause)) = verdict
@@ -252,7 +262,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
     }
 }
 
-fn exit_of(verdict: Verdict) -> Exit {
+pub(super) fn exit_of(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Ok => Exit::Ok,
         Verdict::ToolError => Exit::Failed,

@@ -16,7 +16,7 @@ use super::wsl::wsl;
 use crate::cli::gateway_args::GatewayArgs;
 use crate::cli::http::HttpArgs;
 use crate::cli::look::{self, Look, Port, Standing, Way};
-use crate::cli::one_shot::OneShot;
+use crate::cli::one_shot::{OneShot, Wish};
 use crate::cli::setup::http::TOKEN_VARIABLE;
 use crate::cli::variables::profile_folders;
 use crate::config;
@@ -419,7 +419,7 @@ fn waits_for_the_editor(port: &Port, named: &str, dialect: &dyn Dialect) -> Find
 /// tools if it told them. The gateway has no state folder, since this command writes nothing.
 async fn greet(config: &Config) -> (bool, Finding, Option<ToolList>) {
     let config = &Config { state_dir: None, ..config.clone() };
-    let Ok(mut one_shot) = OneShot::open(config.clone()).await else {
+    let Ok(mut one_shot) = OneShot::open(config.clone(), Wish::default()).await else {
         let broken =
             Finding::problem("connection", "the gateway of this command ended early", "report this to holdfast");
         return (false, broken, None);

@@ -319,8 +319,8 @@ pub fn no_such_call(call: CallId, audience: Audience) -> String {
              calls are kept for this session only"
         }
         Audience::Person => {
-            "Records are kept for one session only, and each `holdfast call` is a session of its own: only an AI client can \
-             fetch the result of an earlier call"
+            "A call is on record while a hub knows it, or if its command was killed or ended before its answer came. Give the same \
+             project as then (--project)"
         }
     };
     format!("No call {call} is on record. {why}. Nothing was sent to Unity by asking.")

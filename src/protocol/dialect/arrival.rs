@@ -13,6 +13,10 @@ pub trait Reception: Send + Sync {
     fn hear(&mut self, bytes: &[u8]) -> Result<Heard, BadMessage>;
     /// Returns what a peer is told before its connection is closed.
     fn turn_away(&self, why: &str) -> Bytes;
+    /// Whether an editor that is turned away connects again at once, without an end. It is kept waiting instead.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 /// What a peer's first words come to.

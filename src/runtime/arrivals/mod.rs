@@ -20,13 +20,13 @@ use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout};
 
 use super::enter;
 use crate::limits::{
-    ACCEPT_PAUSE, ARRIVAL_BIND_EVERY, ARRIVAL_NAMED_EVERY, ARRIVAL_TOLD_MAX, ARRIVAL_WORDS_MAX,
-    ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX, OWNER_LOOKUP_MAX,
+    ACCEPT_PAUSE, ARRIVAL_BIND_EVERY, ARRIVAL_LOOK_AGAIN, ARRIVAL_NAMED_EVERY, ARRIVAL_TOLD_MAX, ARRIVAL_WORDS_MAX,
+    ARRIVAL_WORDS_MAX_BYTES, ARRIVALS_MAX, ARRIVALS_WAITING_MAX, OWNER_LOOKUP_MAX,
 };
 use crate::net::{BoxFuture, BoxStream, Listener, Net};
 use crate::platform::host::{self, Host};
@@ -64,6 +64,10 @@ struct Door {
     port: u16,
     dialect: &'static dyn Dialect,
     expected: Mutex<Vec<Weak<Awaited>>>,
+    /// Tells that another editor is expected, or that one has gone.
+    news: watch::Sender<()>,
+    /// The places of editors that nobody is for yet.
+    waiting: Arc<Semaphore>,
     /// Why nothing can be listened to, if so.
     shut: Mutex<Option<NotHere>>,
     /// The door's task ends when this is dropped.
@@ -143,7 +147,8 @@ impl Arrivals {
             }
             let (open, mut closed) = watch::channel(());
             let (expected, shut) = (Mutex::default(), Mutex::default());
-            let door = Arc::new(Door { port, dialect, expected, shut, _open: open });
+            let (news, waiting) = (watch::Sender::new(()), Arc::new(Semaphore::new(ARRIVALS_WAITING_MAX)));
+            let door = Arc::new(Door { port, dialect, expected, news, waiting, shut, _open: open });
             known.insert((port, dialect.name()), Arc::downgrade(&door));
             let listening = listen(Arc::downgrade(&door), port, with.clone());
             tasks.push(Box::pin(async move {
@@ -162,6 +167,7 @@ impl Arrivals {
             let mut expected = enter(&door.expected);
             expected.retain(|known| known.strong_count() > 0);
             expected.push(Arc::downgrade(&awaited));
+            door.news.send_replace(());
         }
         (awaited, tasks)
     }
@@ -174,7 +180,7 @@ async fn listen(door: Weak<Door>, port: u16, with: Surroundings) {
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, from)) if heard.len() < ARRIVALS_MAX => {
+                Ok((stream, from)) if heard.len() < ARRIVALS_MAX + ARRIVALS_WAITING_MAX => {
                     heard.push(receive(Weak::clone(&door), stream, from, with.clone()));
                 }
                 Ok(_) => with.events.arrival_refused(port, "too many connections have not said whose they are"),
@@ -232,16 +238,13 @@ async fn receive(door: Weak<Door>, mut stream: BoxStream, from: SocketAddr, with
     let Some(dialect) = door.upgrade().map(|door| door.dialect) else { return };
     let Some(mut reception) = dialect.reception() else { return };
     let why = match timeout(ARRIVAL_WORDS_MAX, introduced(&mut stream, &mut *reception)).await {
-        Ok(Ok(Some(who))) => {
-            let Some(door) = door.upgrade() else { return };
-            match door.admit(who, stream, from, &with).await {
-                Ok(()) => return,
-                Err((back, why)) => {
-                    stream = back;
-                    why
-                }
+        Ok(Ok(Some(who))) => match let_in(&door, who, stream, from, (&*reception, &with)).await {
+            Some((back, why)) => {
+                stream = back;
+                why
             }
-        }
+            None => return,
+        },
         // Somebody looked whether the port is open.
         Ok(Ok(None)) => return,
         Ok(Err(why)) => why,
@@ -255,6 +258,54 @@ async fn receive(door: Weak<Door>, mut stream: BoxStream, from: SocketAddr, with
         stream.shutdown().await
     };
     let _ = timeout(ARRIVAL_TOLD_MAX, told).await;
+}
+
+/// Keeps the connection of an editor that is expected, or keeps it waiting until it is. Returns it, and why it is not kept, if it is to
+/// be turned away; `None` if nothing more is to be done with it.
+async fn let_in(
+    door: &Weak<Door>,
+    mut who: Introduction,
+    mut stream: BoxStream,
+    from: SocketAddr,
+    (reception, with): (&dyn Reception, &Surroundings),
+) -> Option<(BoxStream, String)> {
+    let mut told: Option<String> = None;
+    loop {
+        let open = door.upgrade()?;
+        let mut news = open.news.subscribe();
+        let (back, why) = open.admit(&who, stream, from, with).await.err()?;
+        stream = back;
+        let place = Arc::clone(&open.waiting).try_acquire_owned().ok().filter(|_| reception.waits());
+        let Some(_place) = place else { return Some((stream, why)) };
+        if told.as_ref() != Some(&why) {
+            with.events.arrival_refused(open.port, &why);
+            told = Some(why);
+        }
+        // Whoever waits does not keep the port open.
+        drop(open);
+        if !waits(&mut stream, &mut who.rest, &mut news).await {
+            return None;
+        }
+    }
+}
+
+/// Waits until an editor may be let in. Returns false if it has closed the connection, if it says too much, or if the port is closed.
+async fn waits(stream: &mut BoxStream, said: &mut Bytes, news: &mut watch::Receiver<()>) -> bool {
+    let again = Instant::now() + ARRIVAL_LOOK_AGAIN;
+    let mut buffer = [0; 1024];
+    loop {
+        tokio::select! {
+            biased;
+            changed = news.changed() => return changed.is_ok(),
+            read = stream.read(&mut buffer) => match read {
+                Ok(count @ 1..) if said.len() + count <= ARRIVAL_WORDS_MAX_BYTES => {
+                    *said = [said, buffer.get(..count).unwrap_or_default()].concat().into();
+                }
+                Ok(_) | Err(_) => return false,
+            },
+            () = tokio::time::sleep_until(again) => return true,
+        }
+    }
 }
 
 /// Returns whose editor it is; `None` if it hung up before it said a word.
@@ -283,7 +334,7 @@ impl Door {
     /// Keeps the connection of an editor that is expected. Otherwise returns it, and why it is not kept.
     async fn admit(
         &self,
-        who: Introduction,
+        who: &Introduction,
         stream: BoxStream,
         from: SocketAddr,
         with: &Surroundings,
@@ -310,7 +361,7 @@ impl Door {
             return Err((stream, why.to_string()));
         }
         *enter(&awaited.disbelieved) = None;
-        let kept = Kept { port: self.port, stream, read: who.rest.into() };
+        let kept = Kept { port: self.port, stream, read: BytesMut::from(&*who.rest) };
         awaited
             .keep(kept)
             .map_err(|kept| (kept.stream, "another connection says already that it has this project open".to_owned()))
@@ -398,6 +449,7 @@ struct Arrived {
 impl Drop for Arrived {
     fn drop(&mut self) {
         *enter(&self.of.vacancy) = Vacancy::Free;
+        self.of.doors.iter().for_each(|(_, door)| door.news.send_modify(|()| ()));
     }
 }
 

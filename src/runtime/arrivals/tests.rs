@@ -40,6 +40,7 @@ struct Stage {
     port: u16,
     awaited: Arc<Awaited>,
     told: Arc<Notify>,
+    arrivals: Arrivals,
     _tasks: JoinSet<()>,
 }
 
@@ -62,10 +63,11 @@ impl Stage {
         let ports = [Port { number: port, is_named }];
         let tell = Box::new(move || tell.notify_one());
         let project = dunce::canonicalize(folder.path()).unwrap();
-        let (awaited, tasks) = Arrivals::default().expect(&with, &ports, dialect(), project, tell);
+        let arrivals = Arrivals::default();
+        let (awaited, tasks) = arrivals.expect(&with, &ports, dialect(), project, tell);
         let mut running = JoinSet::new();
         tasks.into_iter().for_each(|task| drop(running.spawn(task)));
-        Self { folder, port, awaited, told, _tasks: running }
+        Self { folder, port, awaited, told, arrivals, _tasks: running }
     }
 
     /// Connects as soon as the port is open.
@@ -241,12 +243,60 @@ async fn who_is_turned_away_is_told_in_the_protocol_that_it_speaks() {
         let message = format!(r#"{{"type":"register","project_hash":"{hash}","project_path":"{path}"}}"#);
         [&[0x81, 0x80 | u8::try_from(message.len()).unwrap(), 0, 0, 0, 0], message.as_bytes()].concat()
     };
-    for (hash, why) in
-        [("0123456789abcdef".to_owned(), "not that of its project_path"), (hash_of("/p/Game"), "nobody here is for")]
-    {
-        let told = stage.says(&[REQUEST.into(), register("/p/Game", &hash)]).await;
-        let told = String::from_utf8_lossy(&told);
-        assert!(told.starts_with("HTTP/1.1 101 ") && told.contains("\"welcome\"") && told.contains(why), "{told}");
+    let told = stage.says(&[REQUEST.into(), register("/p/Game", "0123456789abcdef")]).await;
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.starts_with("HTTP/1.1 101 ") && told.contains("\"welcome\""), "{told}");
+    assert!(told.contains("not that of its project_path"), "{told}");
+}
+
+/// An editor of this process with the project in this folder: it has registered, and reads what it is told.
+async fn registers(stage: &Stage, project: &Path) -> BoxStream {
+    std::fs::create_dir_all(project.join("Library")).unwrap();
+    let instance = format!(r#"{{"process_id":{},"version":"6000.0.1f1"}}"#, std::process::id());
+    std::fs::write(project.join("Library/EditorInstance.json"), instance).unwrap();
+    let path = project.to_string_lossy().replace('\\', "/");
+    let message = format!(r#"{{"type":"register","project_hash":"{}","project_path":"{path}"}}"#, hash_of(&path));
+    let length = u16::try_from(message.len()).unwrap().to_be_bytes();
+    let mut stream = stage.connect().await;
+    stream.write_all(REQUEST.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.windows(7).any(|part| part == b"welcome") {
+        assert!(within(stream.read_buf(&mut answer)).await.unwrap() > 0);
+    }
+    let frame = [&[0x81, 0x80 | 126, length[0], length[1], 0, 0, 0, 0], message.as_bytes()].concat();
+    stream.write_all(&frame).await.unwrap();
+    stream
+}
+
+/// The package connects again at once when it is turned away, hundreds of times in a second.
+#[tokio::test]
+async fn an_editor_that_nobody_is_for_waits_and_is_let_in_when_somebody_is() {
+    let stage = Stage::new(false).await;
+    let other = tempfile::tempdir().unwrap();
+    let project = dunce::canonicalize(other.path()).unwrap();
+    let mut editor = registers(&stage, &project).await;
+    let waits = timeout(Duration::from_millis(300), editor.read(&mut [0; 64])).await;
+    assert!(waits.is_err(), "it is neither told nor turned away: {waits:?}");
+    let with = Surroundings { net: Arc::new(Tcp), host: Arc::new(RealHost), events: Events::default() };
+    let ports = [Port { number: stage.port, is_named: false }];
+    let told = Arc::new(Notify::new());
+    let tell = Arc::clone(&told);
+    let tell = Box::new(move || tell.notify_one());
+    let (awaited, tasks) = stage.arrivals.expect(&with, &ports, dialect(), project, tell);
+    assert!(tasks.is_empty(), "the port is open");
+    within(told.notified()).await;
+    let stream = awaited.take(stage.port).unwrap();
+    let mut talk = Talk { stream: stream.expect("its connection"), framer: dialect().framer(), number: 0 };
+    let greeted = talk.greet();
+    let answers = async {
+        let mut said = vec![0; 4096];
+        assert!(within(editor.read(&mut said)).await.unwrap() > 0, "it is greeted");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = greeted => panic!("nobody answers"),
+        () = answers => unreachable!(),
+        () = tokio::time::sleep(Duration::from_millis(200)) => {}
     }
 }
 
@@ -262,14 +312,15 @@ async fn a_second_editor_of_the_project_does_not_displace_the_first() {
     let _unity = stage.editor(std::process::id()).await;
     let mut talk = stage.taken().await;
     talk.greet().await;
-    let path = dunce::canonicalize(stage.folder.path()).unwrap().to_string_lossy().replace('\\', "/");
-    let message = format!(r#"{{"type":"register","project_hash":"{}","project_path":"{path}"}}"#, hash_of(&path));
-    let length = u16::try_from(message.len()).unwrap().to_be_bytes();
-    let register = [&[0x81, 0x80 | 126, length[0], length[1], 0, 0, 0, 0], message.as_bytes()].concat();
-    let told = stage.says(&[REQUEST.into(), register]).await;
-    let told = String::from_utf8_lossy(&told);
-    assert!(told.contains("another connection says already"), "{told}");
+    let project = dunce::canonicalize(stage.folder.path()).unwrap();
+    let mut second = registers(&stage, &project).await;
+    let waits = timeout(Duration::from_millis(300), second.read(&mut [0; 64])).await;
+    assert!(waits.is_err(), "it waits: {waits:?}");
     assert!(!dialect().read_answer(talk.call("manage_scene", r#"{"action":"get_active"}"#).await).is_error);
+    // The first one has gone.
+    drop(talk);
+    within(stage.told.notified()).await;
+    assert!(stage.awaited.take(stage.port).unwrap().is_some());
 }
 
 #[tokio::test]

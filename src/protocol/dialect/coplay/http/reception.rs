@@ -88,6 +88,11 @@ impl Reception for Hub {
         }
     }
 
+    /// The package's first pause is none, and begins anew with each WebSocket that opens.
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn turn_away(&self, why: &str) -> Bytes {
         match self.stage {
             Stage::Request(_) => websocket::refusal(why),
