@@ -311,7 +311,7 @@ impl BridgeActor {
     fn is_displaced(&self, core: &BridgeCore<Connection>, rest: &mut Rest, event: &Event) -> Option<Event> {
         let is_cut = matches!(event, Event::Disconnected(Disconnect::Eof | Disconnect::Reset));
         let target = rest.targets.get(usize::from(core.machine().target()))?;
-        let is_up = matches!(core.state(), machine::State::Ready | machine::State::Stalled);
+        let is_up = matches!(core.state(), machine::State::Ready | machine::State::Stalled | machine::State::Greeting);
         let used = core.connection()?.shared.lock().used();
         let is_one = is_cut && is_up && target.dialect.properties().one_client;
         let lasted = rest.last_dial.map(|dial| dial.elapsed()).unwrap_or_default();

@@ -28,7 +28,7 @@ impl ConnectionTask {
         let mut token = self.target.endpoint.token().cloned();
         loop {
             sleep(LIVENESS_EVERY).await;
-            if self.target.dialect.properties().one_client {
+            if self.target.dialect.asks_main_thread_here() {
                 if self.decide(Exchange::asks_here) {
                     self.shared.wake();
                 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::writing::Wire;
 use super::{ConnectionTask, Outgoing};
 use crate::core::calls::{HeldCall, Terms};
@@ -169,6 +171,9 @@ impl ConnectionTask {
     /// Handles the reply to a call: the answer, or the name of the job that the editor runs it as.
     pub(super) fn call_replied(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         if self.guarded("reply", || self.target.dialect.gives_up(&reply)) == Some(true) {
+            if self.target.dialect.asks_main_thread_here() {
+                self.exchange().ask_main_thread_first(Instant::now());
+            }
             return self.left_open(id, Loss::GivenUp, None);
         }
         if after.is_kept && self.guarded("reply", || self.target.dialect.is_empty_reply(&reply)) == Some(true) {

@@ -67,6 +67,13 @@ impl Exchange {
         true
     }
 
+    /// The editor waits no longer for a call that goes on, most likely on the main thread: nothing is sent behind it before that thread has
+    /// answered.
+    pub fn ask_main_thread_first(&mut self, now: Instant) {
+        self.main_thread.asked = Some(now);
+        self.order(Errand::MainThread);
+    }
+
     /// Handles the end of the question that was asked on this connection.
     pub fn answered_here(&mut self, told: Option<Heartbeat>, ledger: &mut Ledger, now: Instant) {
         ledger.hinder(self.epoch, None);

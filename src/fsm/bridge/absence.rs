@@ -357,8 +357,9 @@ impl Absence {
     pub(super) fn after(mut self, round: Round) -> Self {
         self.count_attempt();
         let unreached = round.unreached != Unreached::No;
-        if round.unreached == Unreached::Absent && self.cause == Cause::Stalled {
-            // Before, the editor accepted connections without an answer. Now nothing listens.
+        let is_other = self.cause == Cause::Displaced && !round.answered;
+        if round.unreached == Unreached::Absent && (self.cause == Cause::Stalled || is_other) {
+            // Before, the editor accepted connections, and was of no use. Now nothing listens.
             self.cause = Cause::Lost;
         }
         // If the editor is away only for a moment, a foreign peer on a fallback port says nothing about it.

@@ -215,9 +215,10 @@ impl Machine for Bridge {
                 let (absence, round) = (*absence, round.failed(failure, true));
                 self.dial(absence, round)
             }
-            (Situation::Greeting(absence, round), Event::Disconnected(_)) => {
+            (Situation::Greeting(absence, round), Event::Disconnected(drop)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                let absence = Absence { greeting_dropped: true, ..*absence };
+                let cause = if drop == Disconnect::Displaced { Cause::Displaced } else { absence.cause };
+                let absence = Absence { cause, greeting_dropped: true, ..*absence };
                 let round = round.failed(ConnectFailure::Vanished, true);
                 self.dial(absence, round)
             }

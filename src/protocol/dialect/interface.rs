@@ -234,6 +234,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn is_alive_always(&self) -> bool {
         false
     }
+    /// Whether the main thread is asked on the connection that calls go over, because the editor works on one thing at a time.
+    fn asks_main_thread_here(&self) -> bool {
+        false
+    }
     /// Whether there is a [`main_thread_question`](Self::main_thread_question).
     fn has_main_thread_question(&self) -> bool {
         false

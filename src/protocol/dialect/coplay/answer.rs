@@ -1,5 +1,7 @@
 //! Prepares calls, reads the editor's replies, and makes answers.
 
+use std::time::Duration;
+
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -8,8 +10,8 @@ use super::super::rpc::{object_text, readable};
 use super::super::unity::SCRIPT_ASSEMBLIES;
 use super::super::wreck::{self, says_failure};
 use super::super::{
-    AnswerBody, EditorAnswer, EditorError, PreparedCall, Recovery, Refusal, Refused, RefusedCall, ReloadSigns, Reply,
-    Wreck,
+    AnswerBody, EditorAnswer, EditorError, EditorState, Heartbeat, PreparedCall, Recovery, Refusal, Refused,
+    RefusedCall, ReloadSigns, Reply, Wreck,
 };
 use super::{arguments, within};
 
@@ -123,6 +125,11 @@ fn refused(error: String, members: &Members<'_>) -> EditorError {
         _ => error,
     };
     EditorError { code, message, refusal: how.map(|how| Refused { how, of: RefusedCall::Any }) }
+}
+
+/// Reads the main thread's answer: that there is one is all that it tells.
+pub(super) fn read_main_thread(reply: &Reply) -> Option<Heartbeat> {
+    matches!(reply, Reply::Result(_)).then(|| Heartbeat::inferred(EditorState::Ready, Duration::ZERO))
 }
 
 /// Whether the editor waits no longer for a command that goes on.

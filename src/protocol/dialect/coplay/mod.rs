@@ -89,8 +89,9 @@ impl Dialect for Coplay {
         project::read(files, Mode::Stdio)
     }
 
+    /// It announces nothing on the connection, and its status file tells a reload: a loss without a word in it is no sign of one.
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
-        Some(false)
+        None
     }
 
     fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
@@ -132,6 +133,10 @@ impl Dialect for Coplay {
         wire::check_greeting(said)
     }
 
+    fn asks_main_thread_here(&self) -> bool {
+        true
+    }
+
     fn has_main_thread_question(&self) -> bool {
         true
     }
@@ -141,7 +146,7 @@ impl Dialect for Coplay {
     }
 
     fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
-        wire::read_main_thread(reply)
+        answer::read_main_thread(reply)
     }
 
     fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {

@@ -1,13 +1,12 @@
 //! Encodes orders into frames, and decides about the greeting.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, is_object, loggable, quoted};
-use super::super::{BadGreeting, EditorState, EncodeError, Greeted, Heartbeat, Met, Order, PreparedCall, Reply};
+use super::super::{BadGreeting, EncodeError, Greeted, Met, Order, PreparedCall, Reply};
 use super::catalogue;
 use super::framer::frame;
 use super::within;
@@ -52,11 +51,6 @@ pub(super) fn command_of<'a>(tool: &'a str, call: &'a PreparedCall) -> Option<(C
 
 fn command(name: &str, params: &str) -> String {
     format!(r#"{{"type":{},"params":{params}}}"#, quoted(name))
-}
-
-/// Reads the main thread's answer: that there is one is all that it tells.
-pub(super) fn read_main_thread(reply: &Reply) -> Option<Heartbeat> {
-    matches!(reply, Reply::Result(_)).then(|| Heartbeat::inferred(EditorState::Ready, Duration::ZERO))
 }
 
 /// Accepts the answer to the ping. It shows the package, not the project: that is known by the port's owner.

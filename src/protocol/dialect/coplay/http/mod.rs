@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 
 use self::reception::{Hub, KEEP_ALIVE};
 use super::super::{
-    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted, Hello,
-    Inbound, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception,
-    Reply, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted, Heartbeat,
+    Hello, Inbound, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent,
+    Reception, Reply, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
 };
 use super::project::Mode;
 use super::{LISTED_FIRST, ROLES, answer, project, tools, within};
@@ -118,6 +118,22 @@ impl Dialect for CoplayHttp {
 
     fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         wire::check_greeting(said)
+    }
+
+    fn asks_main_thread_here(&self) -> bool {
+        true
+    }
+
+    fn has_main_thread_question(&self) -> bool {
+        true
+    }
+
+    fn main_thread_question(&self, id: WireId) -> Option<Encoded> {
+        wire::main_thread_question(id).map(Encoded::Frame)
+    }
+
+    fn read_main_thread(&self, reply: &Reply) -> Option<Heartbeat> {
+        answer::read_main_thread(reply)
     }
 
     fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {

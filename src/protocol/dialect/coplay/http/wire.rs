@@ -52,6 +52,11 @@ fn execute(id: WireId, name: &str, params: &str, timeout: u64) -> Result<Bytes, 
     within(websocket::text(&message), EDITOR_MESSAGE_MAX_BYTES)
 }
 
+/// The command that the editor's main thread answers. It waits for that thread as long as it takes.
+pub(super) fn main_thread_question(id: WireId) -> Option<Bytes> {
+    execute(id, PING, "{}", TOOL_TIMEOUT_MAX.as_secs()).ok()
+}
+
 /// Returns the id of the message with this number. Its form is that of the ids of the package's own server.
 fn uuid(number: u64) -> Uuid {
     Uuid::from_u64_pair(u64::from_be_bytes(OWN), number)
