@@ -14,7 +14,7 @@ namespace Holdfast
     internal sealed class ToolEntry
     {
         // Publishes no exception: a later reader tries again.
-        private readonly Lazy<(JObject Input, JObject Legacy)> schemas;
+        private readonly Lazy<(JObject Input, JObject Legacy, int? TimeoutSeconds)> schemas;
 
         internal ToolEntry(IUnityTool tool, McpToolAttribute about, bool builtIn)
         {
@@ -22,8 +22,9 @@ namespace Holdfast
             About = about;
             IsBuiltIn = builtIn;
             Name = tool.ToolName;
-            schemas = new Lazy<(JObject, JObject)>(
-                () => (SchemaGenerator.Generate(tool.ParametersType), SchemaGenerator.GenerateLegacy(tool.ParametersType)),
+            Type? parameters = tool.ParametersType;
+            schemas = new Lazy<(JObject, JObject, int?)>(
+                () => (SchemaGenerator.Generate(parameters), SchemaGenerator.GenerateLegacy(parameters), SchemaGenerator.TimeoutSeconds(parameters)),
                 LazyThreadSafetyMode.PublicationOnly);
         }
 
@@ -44,6 +45,9 @@ namespace Holdfast
 
         /// <summary>Schema of the parameters in uLoopMCP's form.</summary>
         public JObject LegacySchema => schemas.Value.Legacy;
+
+        /// <summary>The seconds after which a call that says nothing else is cancelled; null: never.</summary>
+        public int? TimeoutSeconds => schemas.Value.TimeoutSeconds;
 
         /// <summary>MCP's annotations; all five are present.</summary>
         public JObject Annotations => new()
