@@ -30,7 +30,7 @@ namespace Holdfast.Tests
             Assert.That((int)Referring(client, "Assets/Wall.mat")["totalFound"]!, Is.EqualTo(1));
             JToken files = Value(client, "find-assets", new { ReferencesTo = "Assets/Wall.mat" });
             Assert.That((int)files["TotalCount"]!, Is.Zero);
-            Assert.That((string)files["Message"]!, Does.Contain("Assets/SampleScene.unity has unsaved changes"));
+            Assert.That((string)files["Message"]!, Does.Contain("not the unsaved changes of Assets/SampleScene.unity"));
             Done(client, "scene", new { Action = "Save" });
             files = Value(client, "find-assets", new { ReferencesTo = "Assets/Wall.mat" });
             Assert.That(files["Assets"]!.Select(a => (string)a["Path"]!), Is.EqualTo(new[] { "Assets/SampleScene.unity" }));
@@ -86,7 +86,7 @@ namespace Holdfast.Tests
             JToken asset = files["Assets"]!.Single();
             Assert.That(((string)asset["Path"]!, (string)asset["MissingScripts"]!.Single()!), Is.EqualTo(("Assets/Player.prefab", "Player")));
             Assert.That((string)files["NotLoaded"]!.Single()!, Is.EqualTo("Assets/Cave.unity"));
-            Assert.That((string)files["Message"]!, Does.Contain("Scenes were not loaded"));
+            Assert.That((string)files["Message"]!, Does.Contain("Loaded 1 prefabs and .asset files for missing scripts, and no scenes"));
         }
 
         [Test]

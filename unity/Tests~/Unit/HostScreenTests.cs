@@ -43,7 +43,8 @@ namespace Holdfast.Tests
                 float factor = scale == "" ? 1 : scale == "scale150" ? 1.5f : 2;
                 Assert.That((png[18] << 8 | png[19], png[22] << 8 | png[23]), Is.EqualTo(((int)(800 * factor), (int)(476 * factor))));
                 Assert.That(Corners(png), Is.EqualTo(new[] { 0x40, 0x50, 0x60, 0x70 }), "top left, top right, bottom left, bottom right");
-                Assert.That((string)result["value"]!["Message"]!, Does.EndWith("pixels"));
+                Assert.That((string)result["value"]!["Message"]!, Is.EqualTo($"A picture of {(int)(800 * factor)} x {(int)(476 * factor)} pixels" +
+                    (i == 0 ? ". The window was behind another tab; now it is in front" : "")));
             }
             Assert.That((string)Value(client, "screenshot", new { Source = "Window", Name = "None" })["Message"]!, Does.Contain("there are Game, Scene"), "ours is closed");
         }

@@ -82,8 +82,6 @@ namespace Holdfast
         Title = "Find assets", ReadOnly = true, Parallel = true)]
     internal sealed class FindAssetsTool : AbstractUnityTool<FindAssetsSchema, FindAssetsResponse>
     {
-        private const string Scene = ".unity";
-
         /// <inheritdoc/>
         public override string ToolName => "find-assets";
 
@@ -100,15 +98,21 @@ namespace Holdfast
             int all = found.Count;
             var response = new FindAssetsResponse();
             if (target.Length > 0) found = await Referring(found, target, context);
-            Dictionary<string, IReadOnlyList<string>>? missing = parameters.MissingScripts ? await WithoutScripts(found, context) : null;
-            if (missing != null)
+            Dictionary<string, IReadOnlyList<string>>? missing = null;
+            int loaded = 0;
+            if (parameters.MissingScripts)
             {
-                List<string> scenes = found.Where(p => p.EndsWith(Scene, StringComparison.OrdinalIgnoreCase)).ToList();
+                List<string> candidates = found.Where(p => Ends(p, ".prefab") || Ends(p, ".asset")).ToList();
+                loaded = candidates.Count;
+                missing = await WithoutScripts(candidates, context);
+                List<string> scenes = found.Where(p => Ends(p, ".unity")).ToList();
                 if (scenes.Count > 0) response.NotLoaded = scenes.Take(Limits.NamedScenes).ToList();
                 found = found.Where(missing.ContainsKey).ToList();
             }
             response.TotalCount = found.Count;
-            response.Message = Said(parameters, target, all, response.NotLoaded != null, context);
+            response.Message = $"Looked at {all} assets below {folder}" + (target.Length > 0 ? SaidOfReferences(target, context) : "") +
+                (missing != null ? $". Loaded {loaded} prefabs and .asset files for missing scripts" : "") +
+                (response.NotLoaded != null ? ", and no scenes: find-game-objects looks into an open one" : "");
             // A page begins after a path, so it is right also if assets have come or gone.
             List<string> rest = found.Where(p => string.CompareOrdinal(p, parameters.Page) > 0).ToList();
             IFinder finder = context.Get<IFinder>();
@@ -142,12 +146,11 @@ namespace Holdfast
         }
 
         // By path, what lacks a script.
-        private static async Task<Dictionary<string, IReadOnlyList<string>>> WithoutScripts(List<string> paths, IToolContext context)
+        private static async Task<Dictionary<string, IReadOnlyList<string>>> WithoutScripts(List<string> candidates, IToolContext context)
         {
             IFinder finder = context.Get<IFinder>();
             var slices = new FrameSlices(context);
             var found = new Dictionary<string, IReadOnlyList<string>>();
-            List<string> candidates = paths.Where(p => p.EndsWith(".prefab", StringComparison.OrdinalIgnoreCase) || p.EndsWith(".asset", StringComparison.OrdinalIgnoreCase)).ToList();
             for (int i = 0; i < candidates.Count; i++)
             {
                 await slices.Next(i, candidates.Count, "loading");
@@ -156,17 +159,13 @@ namespace Holdfast
             return found;
         }
 
-        private static string Said(FindAssetsSchema parameters, string target, int all, bool scenes, IToolContext context)
+        private static bool Ends(string path, string extension) => path.EndsWith(extension, StringComparison.OrdinalIgnoreCase);
+
+        private static string SaidOfReferences(string target, IToolContext context)
         {
-            var said = new List<string> { $"Looked at {all} assets below {parameters.Folder.TrimEnd('/')}" };
-            if (target.Length > 0)
-            {
-                said.Add($"References to {target} were read from the saved files: not those that code makes by a name");
-                List<string> unsaved = context.Get<ISceneFiles>().Open().Where(s => s.IsDirty).Select(s => s.Path.Length > 0 ? s.Path : "a scene without a file").ToList();
-                if (unsaved.Count > 0) said.Add($"{string.Join(", ", unsaved.Take(Limits.NamedScenes))} has unsaved changes, which find-game-objects reads");
-            }
-            if (scenes) said.Add("Scenes were not loaded for missing scripts; find-game-objects looks into an open one");
-            return string.Join(". ", said);
+            List<string> unsaved = context.Get<ISceneFiles>().Open().Where(s => s.IsDirty).Select(s => s.Path.Length > 0 ? s.Path : "a scene without a file").ToList();
+            return $". References to {target} were read from the saved files: not those that code makes by a name" + (unsaved.Count == 0 ? ""
+                : $", and not the unsaved changes of {string.Join(", ", unsaved.Take(Limits.NamedScenes))}, which find-game-objects reads");
         }
     }
 }

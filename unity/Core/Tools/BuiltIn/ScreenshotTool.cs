@@ -162,7 +162,8 @@ namespace Holdfast
             return response;
         }
 
-        private static IReadOnlyList<double> Rounded(IEnumerable<double> numbers) => numbers.Select(n => Math.Round(n, 3)).ToList();
+        // Without the sign of a zero.
+        private static IReadOnlyList<double> Rounded(IEnumerable<double> numbers) => numbers.Select(n => Math.Round(n, 3) + 0.0).ToList();
 
         // Only what a tool can name.
         private static string Cameras(IToolContext context)
