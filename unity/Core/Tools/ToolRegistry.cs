@@ -195,7 +195,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>A short hash of every name, description, schema and annotation. It changes when one of them does.</summary>
+        /// <summary>A short hash of every name, description, schema, annotation and time limit. It changes when one of them does.</summary>
         public string Revision
         {
             get
@@ -208,7 +208,7 @@ namespace Holdfast
                     foreach (ToolEntry tool in all)
                     {
                         text.Append(tool.Name).Append('\n').Append(tool.About.Description).Append('\n')
-                            .Append(Json.Write(tool.InputSchema)).Append(Json.Write(tool.Annotations)).Append('\n');
+                            .Append(Json.Write(tool.InputSchema)).Append(Json.Write(tool.Annotations)).Append(tool.TimeoutSeconds).Append('\n');
                     }
                     using SHA256 hash = SHA256.Create();
                     return revision = Hex.Encode(hash.ComputeHash(Json.Utf8.GetBytes(text.ToString())), 8);
