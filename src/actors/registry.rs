@@ -307,6 +307,7 @@ mod tests {
             repeatable: false,
             parallel: false,
             resumable: false,
+            timeout_seconds: None,
             group: None,
             other_names: Vec::new(),
         })

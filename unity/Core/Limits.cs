@@ -354,6 +354,11 @@ namespace Holdfast
         /// </summary>
         public const int PictureSide = 2_048;
 
+        /// <summary>
+        /// Maximum size in bytes of all pictures of one result. The models' APIs take 5 MiB of base64, which has a third more bytes.
+        /// </summary>
+        public const int PictureBytes = 3_900_000;
+
         /// <summary>Number of frames until a window that was brought to the front has been drawn.</summary>
         public const int PictureFrames = 3;
 
@@ -392,10 +397,22 @@ namespace Holdfast
         public const int SearchHits = 10_000;
 
         /// <summary>
-        /// Once this much of a frame is used up, no further search result is read in it. A provider may need milliseconds for the
-        /// texts of one result.
+        /// Once this much of a frame is used up, no further object or result of a search is looked at in it. A provider may need
+        /// milliseconds for the texts of one result.
         /// </summary>
         public const int SearchFrame = 10;
+
+        /// <summary>
+        /// Maximum number of properties of one component that a search for references looks at. Only those of structures and
+        /// references count; a component has a few hundred.
+        /// </summary>
+        public const int SearchedProperties = 20_000;
+
+        /// <summary>Maximum number of references of one GameObject in a result, and of GameObjects of one file without a script.</summary>
+        public const int FoundReferences = 20;
+
+        /// <summary>Maximum number of scenes that a result names as not looked at.</summary>
+        public const int NamedScenes = 20;
 
         /// <summary>
         /// A test run that continues after a reload counts as ended if it reports nothing for this long and the test framework

@@ -23,6 +23,7 @@ mod reloads;
 mod results;
 mod stage;
 mod strangers;
+mod transcripts;
 mod unity_try;
 mod wire;
 

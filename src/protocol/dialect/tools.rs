@@ -29,6 +29,9 @@ pub struct EditorTool {
     /// Whether the tool's work continues after a domain reload interrupts it.
     #[serde(default)]
     pub resumable: bool,
+    /// The seconds after which the editor stops a call that names no limit, if its list says so beside the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u32>,
     /// The group that the editor's package puts the tool in, if it has groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

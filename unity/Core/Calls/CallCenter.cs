@@ -313,7 +313,7 @@ namespace Holdfast
                     : tool.ExecuteAsync(call.Arguments, call);
                 object? value = await task.ConfigureAwait(false);
                 long duration = clock.Now - call.StartedAt;
-                ToolResults.FillTimes(value, began, duration);
+                if (call.WantsTimes) ToolResults.FillTimes(value, began, duration);
                 outcome = ToolResults.Outcome(value, duration);
             }
             catch (ToolParameterException e)
@@ -406,16 +406,15 @@ namespace Holdfast
         }
 
         private static RpcError Stopped(ToolCall call, string more) => call.Stop == StopReason.TimedOut
-            ? new RpcError("timed_out", -32006, true, $"The tool {call.Tool.Name} was stopped after {call.TimeoutSeconds} seconds{more}")
+            ? new RpcError("timed_out", -32006, true, $"The tool {call.Tool.Name} was stopped after {call.TimeoutSeconds} seconds{more}" +
+                // No schema names the argument.
+                (call.TimeoutMs == null ? "; the argument TimeoutSeconds gives it another limit" : ""))
             : new RpcError("cancelled", -32006, true, "Cancelled while it ran" + more);
 
         private static int TimeoutOf(ToolCall call)
         {
             JToken? given = (call.Arguments as JObject)?.GetValue("TimeoutSeconds", StringComparison.OrdinalIgnoreCase);
-            JToken? schemaDefault = call.Tool.InputSchema["properties"]?["TimeoutSeconds"]?["default"];
-            JToken? seconds = given?.Type == JTokenType.Integer ? given : schemaDefault;
-            if (seconds?.Type != JTokenType.Integer) return 0;
-            double value = (double)seconds;
+            double value = given?.Type == JTokenType.Integer ? (double)given : call.Tool.TimeoutSeconds ?? 0;
             return (int)Math.Max(0, Math.Min(value, Limits.ToolTimeoutSeconds)) * 1000;
         }
 

@@ -78,6 +78,9 @@ namespace Holdfast
 
         public bool WantsProgress { get; set; }
 
+        /// <summary>Whether the result tells the times of the run. Only uLoopMCP's protocol does; in the other the answer does.</summary>
+        public bool WantsTimes { get; set; }
+
         /// <summary>The state that a resumable tool saved in an earlier domain; null for a new call.</summary>
         public JToken? Resumed { get; set; }
 

@@ -56,6 +56,7 @@ namespace Holdfast
             {
                 ToolCall call = parts.NewCall(tool!, request.Params, bytes);
                 call.Origin = connection;
+                call.WantsTimes = true;
                 call.Ended = (ended, outcome) =>
                 {
                     connection.Send(outcome.Error == null

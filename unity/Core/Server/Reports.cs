@@ -55,6 +55,7 @@ namespace Holdfast
                 ["developmentOnly"] = tool.About.DisplayDevelopmentOnly,
                 ["blocked"] = denial?.Reason
             };
+            if (tool.TimeoutSeconds is { } seconds) one["timeoutSeconds"] = seconds;
             if (ToolGroups.Of(tool) is { } group) one["group"] = group.ToString();
             if (OtherNames.Of(tool) is { } names) one["otherNames"] = names;
             return one;

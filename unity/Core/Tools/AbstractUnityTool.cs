@@ -9,7 +9,9 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Base class for a tool's parameters, with a time limit. A tool need not use it.</summary>
+    /// <summary>
+    /// Base class for a tool's parameters, with a time limit, which a call may give and no schema lists. A tool need not use it.
+    /// </summary>
     public class BaseToolSchema
     {
         /// <summary>
@@ -20,29 +22,31 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Base class for a tool's result, with the times of the run, which are filled in after the tool has returned. A tool
-    /// need not use it.
+    /// Base class for a tool's result, with the times of the run. They are filled in after the tool has returned, for clients of
+    /// uLoopMCP's protocol only, which have them in every result. A tool need not use it.
     /// </summary>
     public class BaseToolResponse
     {
         /// <summary>When the tool began, in local time without a zone.</summary>
-        [JsonProperty(Order = 1000)]
+        [JsonProperty(Order = 1000, NullValueHandling = NullValueHandling.Ignore)]
         public string? StartedAt { get; set; }
 
         /// <summary>When the tool ended, in local time without a zone.</summary>
-        [JsonProperty(Order = 1001)]
+        [JsonProperty(Order = 1001, NullValueHandling = NullValueHandling.Ignore)]
         public string? EndedAt { get; set; }
 
         /// <summary>How long the tool ran, in milliseconds.</summary>
         [JsonProperty(Order = 1002)]
         public long ExecutionTimeMs { get; set; }
+
+        /// <summary>Whether the duration is in the JSON. Newtonsoft asks by this name. A duration of 0 is one, so it is no default.</summary>
+        public bool ShouldSerializeExecutionTimeMs() => StartedAt != null || ExecutionTimeMs != 0;
     }
 
     /// <summary>A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c> methods.</summary>
     /// <typeparam name="TSchema">The type of the parameters. Each public property is a parameter; its value after <c>new()</c> is
     /// the default.</typeparam>
-    /// <typeparam name="TResponse">The type of the result. In a <see cref="BaseToolResponse"/> the times are filled in after the
-    /// tool has returned.</typeparam>
+    /// <typeparam name="TResponse">The type of the result.</typeparam>
     public abstract class AbstractUnityTool<TSchema, TResponse> : IUnityTool
         where TSchema : class, new()
         where TResponse : class

@@ -79,6 +79,22 @@ namespace Holdfast
             return found;
         }
 
+        /// <summary>
+        /// The seconds after which a tool is cancelled if its call says nothing else: the default of its TimeoutSeconds. Null if
+        /// it has none, or is never cancelled.
+        /// </summary>
+        public static int? TimeoutSeconds(Type? parameters)
+        {
+            PropertyInfo? limit = ParametersOf(parameters)
+                .FirstOrDefault(p => string.Equals(NameOf(p), nameof(BaseToolSchema.TimeoutSeconds), StringComparison.OrdinalIgnoreCase));
+            if (limit == null || Defaults(parameters!) is not { } defaults) return null;
+            return limit.GetValue(defaults) is int seconds && seconds > 0 ? seconds : null;
+        }
+
+        // Every tool takes it. In each schema it would cost a model more than it is worth.
+        private static bool IsEveryTools(PropertyInfo property) => property.Name == nameof(BaseToolSchema.TimeoutSeconds) &&
+            property.GetGetMethod()!.GetBaseDefinition().DeclaringType == typeof(BaseToolSchema);
+
         /// <summary>A parameter's name on the wire.</summary>
         public static string NameOf(PropertyInfo property) =>
             property.GetCustomAttribute<JsonPropertyAttribute>(true)?.PropertyName ?? property.Name;
@@ -111,7 +127,7 @@ namespace Holdfast
             if (depth >= Depth) return schema;
             var required = new JArray();
             object? defaults = withDefaults ? Defaults(type) : null;
-            foreach (PropertyInfo property in ParametersOf(type))
+            foreach (PropertyInfo property in ParametersOf(type).Where(p => !IsEveryTools(p)))
             {
                 JObject member = Schema(property.PropertyType, depth + 1);
                 if (DescriptionOf(property) is { } description) member["description"] = description;

@@ -103,7 +103,10 @@ namespace Holdfast
             }
             catch (Exception e) when (PartIn(e, name) is { } part)
             {
-                throw new ToolParameterException($"{part} of {tool} has a value of a wrong type");
+                Type? item = SchemaGenerator.ItemOf(bare);
+                JToken? wrong = item is { IsEnum: true } ? value.SelectToken(part.Substring(name.Length)) : null;
+                throw wrong != null ? Mismatch(tool, part, wrong, SchemaGenerator.Describe(item!))
+                    : new ToolParameterException($"{part} of {tool} has a value of a wrong type");
             }
             catch (Exception e) when (e is JsonException or FormatException or OverflowException or ArgumentException)
             {

@@ -14,7 +14,7 @@ namespace Holdfast
     internal sealed class ToolEntry
     {
         // Publishes no exception: a later reader tries again.
-        private readonly Lazy<(JObject Input, JObject Legacy)> schemas;
+        private readonly Lazy<(JObject Input, JObject Legacy, int? TimeoutSeconds)> schemas;
 
         internal ToolEntry(IUnityTool tool, McpToolAttribute about, bool builtIn)
         {
@@ -22,8 +22,9 @@ namespace Holdfast
             About = about;
             IsBuiltIn = builtIn;
             Name = tool.ToolName;
-            schemas = new Lazy<(JObject, JObject)>(
-                () => (SchemaGenerator.Generate(tool.ParametersType), SchemaGenerator.GenerateLegacy(tool.ParametersType)),
+            Type? parameters = tool.ParametersType;
+            schemas = new Lazy<(JObject, JObject, int?)>(
+                () => (SchemaGenerator.Generate(parameters), SchemaGenerator.GenerateLegacy(parameters), SchemaGenerator.TimeoutSeconds(parameters)),
                 LazyThreadSafetyMode.PublicationOnly);
         }
 
@@ -44,6 +45,9 @@ namespace Holdfast
 
         /// <summary>Schema of the parameters in uLoopMCP's form.</summary>
         public JObject LegacySchema => schemas.Value.Legacy;
+
+        /// <summary>The seconds after which a call that says nothing else is cancelled; null: never.</summary>
+        public int? TimeoutSeconds => schemas.Value.TimeoutSeconds;
 
         /// <summary>MCP's annotations; all five are present.</summary>
         public JObject Annotations => new()
@@ -191,7 +195,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>A short hash of every name, description, schema and annotation. It changes when one of them does.</summary>
+        /// <summary>A short hash of every name, description, schema, annotation and time limit. It changes when one of them does.</summary>
         public string Revision
         {
             get
@@ -204,7 +208,7 @@ namespace Holdfast
                     foreach (ToolEntry tool in all)
                     {
                         text.Append(tool.Name).Append('\n').Append(tool.About.Description).Append('\n')
-                            .Append(Json.Write(tool.InputSchema)).Append(Json.Write(tool.Annotations)).Append('\n');
+                            .Append(Json.Write(tool.InputSchema)).Append(Json.Write(tool.Annotations)).Append(tool.TimeoutSeconds).Append('\n');
                     }
                     using SHA256 hash = SHA256.Create();
                     return revision = Hex.Encode(hash.ComputeHash(Json.Utf8.GetBytes(text.ToString())), 8);

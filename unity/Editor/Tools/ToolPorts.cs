@@ -10,7 +10,7 @@ namespace Holdfast.Editor
             .Add<IAssets>(() => new EditorAssets()).Add<IPrefabs>(() => new EditorPrefabs()).Add<IScreen>(() => new EditorScreen())
             .Add<IPackages>(() => new EditorPackages()).Add<ICodeRunner>(() => new EditorCodeRunner())
             .Add<ISceneFiles>(() => new EditorSceneFiles()).Add<IPlayMode>(() => new EditorPlayMode())
-            .Add<IMenu>(() => new EditorMenu()).Add<ISearch>(() => new EditorSearch());
+            .Add<IFinder>(() => new EditorFinder()).Add<IMenu>(() => new EditorMenu()).Add<ISearch>(() => new EditorSearch());
     }
 
     /// <summary>Runs an action when Dispose is called for the first time, and never again.</summary>

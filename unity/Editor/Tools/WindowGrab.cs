@@ -45,8 +45,15 @@ namespace Holdfast.Editor
         /// <summary>Whether the picture shows the whole window upright and in its colours.</summary>
         public bool IsSure => SessionState.GetString(Key, "") is { Length: > 0 } known && known != Unknown;
 
-        /// <summary>What the window has drawn, at most this wide.</summary>
-        public Texture2D Take(int width) => Take(Way.Read(SessionState.GetString(Key, "")), width);
+        /// <summary>Its width in pixels.</summary>
+        public int Width => Math.Max(1, (int)Math.Round(wide * scale));
+
+        /// <summary>Its height in pixels.</summary>
+        public int Height => Math.Max(1, (int)Math.Round(high * scale));
+
+        /// <summary>What the window has drawn, at most this wide, or a part of it as it is.</summary>
+        public Texture2D Take(int width, IReadOnlyList<double>? region) =>
+            Take(Way.Read(SessionState.GetString(Key, "")), region == null ? width : int.MaxValue, region);
 
         /// <summary>Says that it will be measured. If that does not end, for instance by a domain reload, it is not tried again.</summary>
         public void Begin() => SessionState.SetString(Key, Unknown);
@@ -57,7 +64,7 @@ namespace Holdfast.Editor
             Way? found = null;
             foreach (Way way in Way.All)
             {
-                Texture2D seen = Take(way, int.MaxValue);
+                Texture2D seen = Take(way, int.MaxValue, null);
                 try
                 {
                     List<Color> corners = CornersOf(seen);
@@ -83,9 +90,9 @@ namespace Holdfast.Editor
 
         private string Key => "Holdfast.Grab." + scale.ToString(CultureInfo.InvariantCulture);
 
-        private Texture2D Take(Way way, int width)
+        private Texture2D Take(Way way, int width, IReadOnlyList<double>? region)
         {
-            int across = Math.Max(1, (int)Math.Round(wide * scale)), down = Math.Max(1, (int)Math.Round(high * scale));
+            (int across, int down) = (Width, Height);
             float shrink = Math.Min(1, (float)width / across);
             int least = Math.Max(1, (int)(across * shrink)), lower = Math.Max(1, (int)(down * shrink));
             RenderTextureReadWrite colours = way.Linear ? RenderTextureReadWrite.Linear : RenderTextureReadWrite.Default;
@@ -100,7 +107,7 @@ namespace Holdfast.Editor
                 else Graphics.Blit(grabbed, turned);
                 if (way.UpsideDown) Graphics.Blit(turned, upright, new Vector2(1, -1), new Vector2(0, 1));
                 else Graphics.Blit(turned, upright);
-                return EditorScreen.Read(upright);
+                return EditorScreen.Read(upright, region);
             }
             finally
             {

@@ -193,6 +193,18 @@ namespace Holdfast.Tests
             else Assert.Throws<ToolParameterException>(read);
         }
 
+        private sealed class Many
+        {
+            public Colour[] Colours { get; set; } = Array.Empty<Colour>();
+        }
+
+        [TestCase(@"{""Colours"":[""Red"",""Blue""]}", "Colours[1] of paint must be one of Red, Green, not \"Blue\"")]
+        [TestCase(@"{""colours"":[true]}", "Colours[0] of paint must be one of Red, Green, not true")]
+        public void A_word_in_a_list_that_is_none_of_the_names_is_told_with_them(string json, string says)
+        {
+            Assert.That(Refusal<Many>(json), Is.EqualTo(says));
+        }
+
         [Test]
         public void Every_argument_that_is_left_out_has_its_source()
         {

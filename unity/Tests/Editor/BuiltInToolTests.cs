@@ -20,7 +20,7 @@ namespace Holdfast.Tests
         [TestCase(typeof(ExecuteMenuItemTool), "execute-menu-item", "MenuItemPath=\"\" UseReflectionFallback=true TimeoutSeconds=15")]
         [TestCase(typeof(FindGameObjectsTool), "find-game-objects",
             "NamePattern=\"\" SearchMode=0 RequiredComponents=[] Tag=\"\" Layer=null IncludeInactive=false MaxResults=20 " +
-            "IncludeInheritedProperties=false TimeoutSeconds=15")]
+            "IncludeInheritedProperties=false TimeoutSeconds=60")]
         [TestCase(typeof(GetHierarchyTool), "get-hierarchy",
             "IncludeInactive=true MaxDepth=-1 RootPath=null IncludeComponents=true MaxResponseSizeKB=100 TimeoutSeconds=15")]
         [TestCase(typeof(GetLogsTool), "get-logs",

@@ -54,7 +54,7 @@ namespace Holdfast.Tests
         {
             public virtual string ToolName => GetType().Name;
 
-            public Type? ParametersType => null;
+            public virtual Type? ParametersType => null;
 
             public Task<object?> ExecuteAsync(JToken? parameters, IToolContext context) => Task.FromResult<object?>(null);
         }
@@ -133,6 +133,32 @@ namespace Holdfast.Tests
             Assert.That(registry.Unregister("a"), Is.False);
             Assert.That(told, Is.EqualTo(new[] { "Added a", "Modified a", "Removed a" }));
             Assert.That(registry.Revision, Is.EqualTo(empty));
+        }
+
+        private sealed class Slow : BaseToolSchema
+        {
+            public override int TimeoutSeconds { get; set; } = 90;
+        }
+
+        private sealed class Limited : Plain
+        {
+            public Limited(Type parameters) => ParametersType = parameters;
+
+            public override string ToolName => "a";
+
+            public override Type? ParametersType { get; }
+        }
+
+        [Test]
+        public void Another_time_limit_is_another_revision_though_the_schema_is_the_same()
+        {
+            string[] revisions = new[] { typeof(BaseToolSchema), typeof(Slow) }.Select(type =>
+            {
+                var registry = new ToolRegistry(log);
+                registry.Register(new Limited(type));
+                return registry.Revision;
+            }).ToArray();
+            Assert.That(revisions, Is.Unique);
         }
 
         [Test]

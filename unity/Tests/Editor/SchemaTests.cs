@@ -56,10 +56,26 @@ namespace Holdfast.Tests
                 'Layer':{'type':'integer'},
                 'Names':{'type':'array','items':{'type':'string'},'default':['a']},
                 'Counts':{'type':'object','properties':{},'additionalProperties':{'type':'integer'},'default':{}},
-                'Parts':{'type':'array','items':{'type':'object','properties':{'Amount':{'type':'number','description':'How much'}},'additionalProperties':false},'default':[]},
-                'TimeoutSeconds':{'type':'integer','description':'Seconds after which the tool is cancelled; 0: never','default':30}},
+                'Parts':{'type':'array','items':{'type':'object','properties':{'Amount':{'type':'number','description':'How much'}},'additionalProperties':false},'default':[]}},
                 'required':['Text'],'additionalProperties':false}".Replace('\'', '"'));
             Assert.That(Json.Write(schema), Is.EqualTo(Json.Write(expected)));
+        }
+
+        private sealed class OwnLimit
+        {
+            public int TimeoutSeconds { get; set; } = 7;
+        }
+
+        [Test]
+        public void The_time_limit_that_every_tool_takes_stands_beside_the_schema_and_in_the_old_form()
+        {
+            Assert.That(SchemaGenerator.TimeoutSeconds(typeof(Parameters)), Is.EqualTo(30));
+            Assert.That((int)SchemaGenerator.GenerateLegacy(typeof(Parameters))["Properties"]!["TimeoutSeconds"]!["DefaultValue"]!, Is.EqualTo(30));
+            // A parameter of this name that is the tool's own is listed too.
+            Assert.That(SchemaGenerator.TimeoutSeconds(typeof(OwnLimit)), Is.EqualTo(7));
+            Assert.That((int)SchemaGenerator.Generate(typeof(OwnLimit))["properties"]!["TimeoutSeconds"]!["default"]!, Is.EqualTo(7));
+            Assert.That(SchemaGenerator.TimeoutSeconds(typeof(Odd)), Is.Null);
+            Assert.That(SchemaGenerator.TimeoutSeconds(null), Is.Null);
         }
 
         private sealed class Odd

@@ -23,7 +23,7 @@ namespace Holdfast.Tests
         {
             queue = new MainThreadQueue(new SystemClock(), new TestLog());
             services = new ServiceTable(new SystemClock()).Add<IBridgeInfo>(this).Add<IEditorState>(this);
-            With<IPrefabs>(new ModelPrefabs());
+            With<IPrefabs>(new ModelPrefabs()).With<IFinder>(new ModelFinder());
             string folder = Path.Combine(Path.GetTempPath(), "holdfast-tools-" + Guid.NewGuid().ToString("N"));
             Editor = new EditorIdentity { ProjectPath = folder, StateFolder = Path.Combine(folder, "Library", "Holdfast") };
         }

@@ -323,7 +323,7 @@ namespace Holdfast.HostTools
 
         protected override Task<JObject> ExecuteAsync(Nothing parameters, CancellationToken token)
         {
-            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups };
+            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups, ["Hidden"] = Counted.Hidden };
             (Counted.GlobalIds, Counted.Names, Counted.Popups) = (0, 0, 0);
             return Task.FromResult(counted);
         }
@@ -388,6 +388,19 @@ namespace Holdfast.HostTools
         protected override Task<JObject> ExecuteAsync(ContentsParameter parameters, CancellationToken token)
         {
             Native.Current.SetSession("contents", parameters.folder);
+            return Task.FromResult(new JObject());
+        }
+    }
+
+    /// <summary>Takes the script of a component away, as happens if its file is deleted.</summary>
+    [McpTool(Description = "Takes away the script of the last component of an object, or of the colliders in a file.")]
+    public sealed class LoseScript : AbstractUnityTool<TextParameter, JObject>
+    {
+        public override string ToolName => "lose-script";
+
+        protected override Task<JObject> ExecuteAsync(TextParameter parameters, CancellationToken token)
+        {
+            Engine.LoseScript(parameters.text);
             return Task.FromResult(new JObject());
         }
     }

@@ -309,8 +309,34 @@ namespace Holdfast.Tests
             using TestClient client = Gateway();
             JObject answer = client.Await(Call(client, "a", "hold", new { Key = "slow" }, new { timeoutMs = 50 }));
             Assert.That(ErrorType(answer), Is.EqualTo("timed_out"));
-            answer = client.Await(Call(client, "b", "hold", new { Key = "slow", TimeoutSeconds = 1 }));
             Assert.That((string)answer["error"]!["message"]!, Is.EqualTo("The tool hold was stopped after 1 seconds"));
+            answer = client.Await(Call(client, "b", "hold", new { Key = "slow", TimeoutSeconds = 1 }));
+            Assert.That((string)answer["error"]!["message"]!, Is.EqualTo(
+                "The tool hold was stopped after 1 seconds; the argument TimeoutSeconds gives it another limit"));
+        }
+
+        [Test]
+        public void A_list_tells_the_time_limit_beside_the_schema()
+        {
+            using TestClient client = Gateway();
+            JToken tools = client.Ask("holdfast/tools", new { includeDevelopmentOnly = true })["result"]!["tools"]!;
+            JToken ping = tools.Single(t => (string)t["name"]! == "ping");
+            Assert.That((int)ping["timeoutSeconds"]!, Is.EqualTo(15));
+            Assert.That(ping["inputSchema"]!["properties"]!["TimeoutSeconds"], Is.Null);
+            // No limit, and no parameter of that name.
+            Assert.That(tools.Where(t => (string)t["name"]! is "hold" or "echo").Select(t => t["timeoutSeconds"]), Is.EqualTo(new JToken?[] { null, null }));
+        }
+
+        [Test]
+        public void Only_results_in_the_old_protocol_have_the_times_of_the_run()
+        {
+            using TestClient gateway = Gateway(), old = Connect();
+            JObject now = (JObject)gateway.Await(Call(gateway, "a", "ping", new { Message = "x" }))["result"]!["value"]!;
+            JObject before = (JObject)old.Ask("ping", new { Message = "x" })["result"]!;
+            string[] times = { "StartedAt", "EndedAt", "ExecutionTimeMs" };
+            Assert.That(now.Properties().Select(p => p.Name), Has.Member("Message"));
+            Assert.That(now.Properties().Select(p => p.Name).Intersect(times), Is.Empty);
+            Assert.That(before.Properties().Select(p => p.Name).Intersect(times), Is.EqualTo(times));
         }
 
         [Test]

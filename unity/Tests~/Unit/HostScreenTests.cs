@@ -43,9 +43,79 @@ namespace Holdfast.Tests
                 float factor = scale == "" ? 1 : scale == "scale150" ? 1.5f : 2;
                 Assert.That((png[18] << 8 | png[19], png[22] << 8 | png[23]), Is.EqualTo(((int)(800 * factor), (int)(476 * factor))));
                 Assert.That(Corners(png), Is.EqualTo(new[] { 0x40, 0x50, 0x60, 0x70 }), "top left, top right, bottom left, bottom right");
-                Assert.That((string)result["value"]!["Message"]!, Does.EndWith("pixels"));
+                Assert.That((string)result["value"]!["Message"]!, Is.EqualTo($"A picture of {(int)(800 * factor)} x {(int)(476 * factor)} pixels" +
+                    (i == 0 ? ". The window was behind another tab; now it is in front" : "")));
             }
             Assert.That((string)Value(client, "screenshot", new { Source = "Window", Name = "None" })["Message"]!, Does.Contain("there are Game, Scene"), "ours is closed");
+        }
+
+        [Test]
+        public void An_object_fills_the_picture_from_every_side_and_nothing_else_changes()
+        {
+            using TestClient client = Greeted();
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Box", Shape = "Cube", Position = new[] { 30, 4, -7 } });
+            // Behind it from the front, before it from the back.
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Wall", Shape = "Cube", Position = new[] { 30, 4, -20 }, Layer = "UI", Scale = new[] { 9, 9, 1 } });
+            Done(client, "scene", new { Action = "Save" });
+            string[] sides = { "Front", "Back", "Left", "Right", "Top", "Bottom", "Angle" };
+            JToken result = client.Await(Send(client, "screenshot", new { Source = "Object", Name = "Box", Sides = sides, Width = 64, Height = 48 }))["result"]!;
+            Assert.That((bool)result["value"]!["Success"]!, result.ToString());
+            Assert.That(((int)result["value"]!["Width"]!, (int)result["value"]!["Height"]!), Is.EqualTo((64, 48)));
+            Assert.That(result["value"]!["Views"]!.Select(v => (string)v["Side"]!), Is.EqualTo(sides));
+            foreach (JToken part in result["content"]!)
+            {
+                Assert.That(Corners(Convert.FromBase64String((string)part["data"]!)), Is.EqualTo(new[] { 0xC0, 0xC0, 0xC0, 0xC0 }), "the box, and not the wall");
+            }
+            JToken front = result["value"]!["Views"]![0]!;
+            Assert.That(front["Position"]!.Take(2).Select(x => (double)x), Is.EqualTo(new[] { 30.0, 4 }));
+            Assert.That((double)front["Position"]![2]!, Is.GreaterThan(-6));
+            Assert.That((bool)Value(client, "list-scenes", new { })["OpenScenes"]![0]!["IsDirty"]!, Is.False);
+            Assert.That((int)Value(client, "counted", new { })["Hidden"]!, Is.Zero);
+            Assert.That(Value(client, "get-hierarchy", new { })["hierarchy"]!.Count(), Is.EqualTo(4));
+        }
+
+        [Test]
+        public void A_part_of_a_prefab_is_seen_where_the_prefab_is_open()
+        {
+            using TestClient client = Greeted();
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Box", Shape = "Cube", Layer = "UI" });
+            Done(client, "prefabs", new { Action = "Create", Object = "Box", Path = "Assets/Box.prefab" });
+            Assert.That(Refused(client, "screenshot", new { Source = "Object", Name = "Assets/Box.prefab" }), Does.Contain("is a prefab's file"));
+            Done(client, "edit-game-object", new { Action = "Change", Object = "Box", Layer = "Default" });
+            Done(client, "prefabs", new { Action = "Open", Path = "Assets/Box.prefab" });
+            JToken result = client.Await(Send(client, "screenshot", new { Source = "Object", Name = "Box", Width = 16, Height = 16 }))["result"]!;
+            Assert.That(Grey(Convert.FromBase64String((string)result["content"]![0]!["data"]!)), Is.EqualTo(0xD0), "the prefab's, and not the one in the scene");
+        }
+
+        // The window has 800 x 476 points; its quarters have the shades 40, 50, 60, 70.
+        [TestCase("[0.5, 0, 0.5, 0.5]", 800, 476, 0x50)]
+        [TestCase("[0, 0.5, 0.25, 0.5]", 400, 476, 0x60)]
+        [TestCase("[0.75, 0.75, 0.25, 0.25]", 400, 238, 0x70)]
+        public void A_part_of_a_window_has_its_full_size(string region, int width, int height, int grey)
+        {
+            Restart("--flag", "scale200");
+            using TestClient client = Greeted();
+            JToken result = client.Await(Send(client, "screenshot", JObject.Parse($"{{\"Width\": 100, \"Region\": {region}}}")))["result"]!;
+            byte[] png = Convert.FromBase64String((string)result["content"]![0]!["data"]!);
+            Assert.That((png[18] << 8 | png[19], png[22] << 8 | png[23]), Is.EqualTo((width, height)));
+            Assert.That(Corners(png), Is.EqualTo(new[] { grey, grey, grey, grey }));
+            Assert.That((string)result["value"]!["Message"]!, Does.Contain($"A picture of {width} x {height} pixels, of 1600 x 952"));
+            Done(client, "screenshot", new { Width = 100 }, true, "A picture of 100 x 59 pixels, of 1600 x 952");
+            Done(client, "screenshot", new { Source = "Camera", Width = 64, Height = 48, Region = new[] { 0.5, 0.5, 0.5, 0.5 } }, true, "A picture of 32 x 24 pixels, of 64 x 48");
+        }
+
+        [Test]
+        public void A_picture_is_never_larger_than_clients_take()
+        {
+            Restart("--flag", "noisyPictures");
+            using TestClient client = Greeted();
+            JToken small = client.Await(Send(client, "screenshot", new { Source = "Camera", Width = 1024, Height = 1024 }))["result"]!["content"]!.Single();
+            Assert.That((string)small["mimeType"]!, Is.EqualTo("image/png"));
+            JToken large = client.Await(Send(client, "screenshot", new { Source = "Camera", Width = 1200, Height = 1200 }))["result"]!["content"]!.Single();
+            Assert.That((string)large["mimeType"]!, Is.EqualTo("image/jpeg"));
+            Assert.That(Convert.FromBase64String((string)large["data"]!), Has.Length.LessThan(Limits.PictureBytes));
+            Done(client, "screenshot", new { Source = "Camera", Width = 2048, Height = 2048 }, false, "ask for a smaller one");
+            Done(client, "screenshot", new { Source = "Object", Name = "World", Width = 1400, Height = 1400, Sides = new[] { "Front", "Top" } }, false, "more than 1950000 bytes");
         }
 
         [Test]
@@ -79,7 +149,17 @@ namespace Holdfast.Tests
         {
             using TestClient client = Greeted();
             Done(client, "screenshot", new { Source = "Window", Name = "None" }, false, "No window None is open; there are Game, Scene");
-            Done(client, "screenshot", new { Source = "Camera", Name = "World" }, false, "World has no camera");
+            Done(client, "screenshot", new { Source = "Camera", Name = "World" }, false, "World has no camera. There are cameras at Main Camera");
+            Done(client, "screenshot", new { Source = "Object", Name = "World" }, true, "Nothing of World is drawn");
+            Done(client, "screenshot", new { Source = "Window", Name = "Game" }, true, "was behind another tab");
+            Assert.That(Refused(client, "screenshot", new { Source = "Object" }), Does.Contain("Name is missing: the GameObject"));
+            Assert.That(Refused(client, "screenshot", new { Source = "Object", Name = "World", Sides = new[] { "Top", "Top" } }), Does.Contain("none twice"));
+            Assert.That(Refused(client, "screenshot", new { Source = "Object", Name = "World", Sides = new[] { "Topp" } }), Does.Contain("Sides"));
+            Assert.That(Refused(client, "screenshot", new { Source = "Object", Name = "Nobody" }), Does.Contain("No open scene has an object Nobody"));
+            foreach (double[] region in new[] { new[] { 0.0, 0, 1 }, new[] { 0, 0, 1.5, 1 }, new[] { 0.5, 0, 0.6, 1 }, new[] { 0.0, 0, 0, 1 } })
+            {
+                Assert.That(Refused(client, "screenshot", new { Region = region }), Does.Contain("Region must be left, top, width and height"));
+            }
             Done(client, "edit-game-object", new { Action = "Change", Object = "Main Camera", Active = false });
             Done(client, "screenshot", new { Source = "Camera" }, false, "No camera has the tag MainCamera");
             Assert.That(Refused(client, "screenshot", new { Width = 5000 }), Does.Contain("must be 16 to 2048"));

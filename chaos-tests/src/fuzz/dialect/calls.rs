@@ -84,6 +84,7 @@ fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: None,
         other_names: Vec::new(),
     })

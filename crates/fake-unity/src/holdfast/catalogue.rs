@@ -125,7 +125,8 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("offMainThread", traits.off_main_thread)
         .flag("resumable", traits.resumable)
         .flag("developmentOnly", tool.spec.development)
-        .raw("blocked", &blocked);
+        .raw("blocked", &blocked)
+        .number("timeoutSeconds", tool.spec.timeout_seconds);
     entry.finish()
 }
 
@@ -135,11 +136,6 @@ fn schema(tool: &Tool) -> String {
     let properties = spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param)));
     let one_more = property(&MORE_PARAM);
     let properties = tool.more_params().fold(properties, |all, name| all.raw(&name, &one_more));
-    let limit = Object::new()
-        .text("type", "integer")
-        .text("description", "Seconds until the tool is stopped")
-        .number("default", spec.timeout_seconds);
-    let properties = properties.raw("TimeoutSeconds", &limit.finish());
     Object::new().text("type", "object").raw("properties", &properties.finish()).finish()
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn run(turn: &Turn, spec: &ToolSpec, arguments: &Arguments, resumed: 
         None => begin(turn, spec, arguments),
     };
     match begun {
+        begun if !turn.face.speaks_uloop(turn.key) => begun,
         Begun::Done(done) => Begun::Done(timed(turn, started, done)),
         Begun::Later(rest) => {
             let turn = turn.clone();
@@ -33,7 +34,7 @@ pub(crate) fn run(turn: &Turn, spec: &ToolSpec, arguments: &Arguments, resumed: 
     }
 }
 
-/// Adds the times of the run, which every result of the package has.
+/// Adds the times of the run, which every result has in uLoopMCP's protocol.
 fn timed(turn: &Turn, (at, since): (String, Duration), done: Done) -> Done {
     let took = turn.editor.uptime().saturating_sub(since).as_millis();
     let end = turn.editor.timestamp();

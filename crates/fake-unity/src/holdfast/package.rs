@@ -9,12 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::json::{Object, quoted};
 use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec};
-use crate::tools::TIMEOUT_SECONDS;
 
 /// Version of the package: the same as the product's.
 pub(crate) const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
 const LIST: &str = include_str!("package-tools.json");
-/// The parameter that every tool has, and that the bridge itself obeys.
+/// The parameter that every tool takes and no schema lists, and that the bridge itself obeys.
 const TIMEOUT: &str = "TimeoutSeconds";
 
 /// What is declared about a tool in addition to its parameters.
@@ -76,6 +75,8 @@ pub(crate) struct Packaged {
     pub(crate) traits: Traits,
     /// Its entry in the list.
     entry: &'static Map<String, Value>,
+    /// The schema of what it takes.
+    taken: Value,
 }
 
 /// The tools of the package. They are made once, and live as long as the process, as the specifications of other tools do.
@@ -105,9 +106,8 @@ impl Packaged {
         let name = member(entry, "name");
         let schema = entry.get("inputSchema").and_then(Value::as_object);
         let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-        let limit = properties.and_then(|all| all.get(TIMEOUT)?.get("default")?.as_u64()).unwrap_or(TIMEOUT_SECONDS);
-        let params =
-            properties.into_iter().flatten().filter(|(name, _)| *name != TIMEOUT).map(|(name, one)| param(name, one));
+        let limit = entry.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(0);
+        let params = properties.into_iter().flatten().map(|(name, one)| param(name, one));
         let spec = ToolSpec {
             name,
             about: member(entry, "description"),
@@ -122,12 +122,16 @@ impl Packaged {
         traits.resumable = says("resumable");
         // A compilation goes on in the editor, whoever no longer waits for it.
         traits.stops = name != "compile";
-        Self { spec, traits, entry }
+        let mut taken = entry.get("inputSchema").cloned().unwrap_or_default();
+        if let Some(properties) = taken.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert(TIMEOUT.to_owned(), serde_json::json!({"type": "integer", "default": limit}));
+        }
+        Self { spec, traits, entry, taken }
     }
 
-    /// The schema of the tool's arguments.
-    pub(crate) fn schema(&self) -> &'static Value {
-        self.entry.get("inputSchema").unwrap_or(&Value::Null)
+    /// The schema of the arguments that the tool takes. The one in the list lacks the time limit.
+    pub(crate) fn schema(&self) -> &Value {
+        &self.taken
     }
 
     /// The tool's own name for an argument that another package calls `from`.

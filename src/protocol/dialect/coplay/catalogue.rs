@@ -123,6 +123,7 @@ impl Tool {
             repeatable: self.repeatable,
             parallel: false,
             resumable: false,
+            timeout_seconds: None,
             group: Some(self.group.clone()),
             other_names: Vec::new(),
         }
@@ -314,6 +315,7 @@ fn custom(name: &str, entry: Entry) -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: filled(entry.group).map(|group| clean(&group)),
         other_names: Vec::new(),
     }

@@ -60,6 +60,7 @@ fn custom() -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: Some(CORE.to_owned()),
         other_names: Vec::new(),
     }

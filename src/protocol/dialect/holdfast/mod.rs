@@ -154,7 +154,8 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
     let Sending { call, nth, seq, journal, .. } = *sending;
     let id = if nth <= 1 { call.to_string() } else { format!("{call}.{nth}") };
     let given = super::arguments::given_timeout(arguments);
-    let timeout = given.or_else(|| super::arguments::default_timeout(tool));
+    let own = tool.and_then(|tool| tool.timeout_seconds).filter(|seconds| *seconds > 0);
+    let timeout = given.or_else(|| own.map(|seconds| Duration::from_secs(seconds.into()).min(LIMIT)));
     // A resumable tool survives a reload, and the editor keeps its answer. So the tool's default limit does not apply: it is
     // meant for a caller that waits.
     let unlimited = given.is_none() && tool.is_some_and(|tool| tool.resumable);

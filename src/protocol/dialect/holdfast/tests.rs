@@ -309,6 +309,7 @@ fn check_tools(vector: &Vector, reply: &Reply) {
             (tool.repeatable, tool.development_only, tool.parallel),
             (meant["repeatable"] == true, meant["development_only"] == true, meant["parallel"] == true)
         );
+        assert_eq!(tool.timeout_seconds.map(u64::from), meant["timeout_seconds"].as_u64());
     }
 }
 
@@ -395,7 +396,7 @@ fn a_later_sending_bears_another_id_and_resumable_work_no_short_limit() {
     let tool = |resumable: bool| EditorTool {
         name: "compile".to_owned(),
         description: String::new(),
-        input_schema: serde_json::from_str(r#"{"properties":{"TimeoutSeconds":{"default":15}}}"#).unwrap(),
+        input_schema: serde_json::from_str("{}").unwrap(),
         annotations: serde_json::from_str(
             r#"{"title":"","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}"#,
         )
@@ -404,6 +405,7 @@ fn a_later_sending_bears_another_id_and_resumable_work_no_short_limit() {
         repeatable: false,
         parallel: false,
         resumable,
+        timeout_seconds: Some(15),
         group: None,
         other_names: Vec::new(),
     };

@@ -25,6 +25,8 @@ struct Tool {
     #[serde(default)]
     resumable: bool,
     #[serde(default)]
+    timeout_seconds: Option<u32>,
+    #[serde(default)]
     development_only: bool,
     #[serde(default)]
     group: Option<String>,
@@ -85,6 +87,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         development_only: tool.development_only,
         parallel: tool.parallel,
         resumable: tool.resumable,
+        timeout_seconds: tool.timeout_seconds,
         group: tool.group.map(|group| clean(&group)).filter(|group| !group.is_empty()),
         other_names: tool.other_names,
     })

@@ -120,6 +120,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
         repeatable: reads && OWN.contains(name.as_str()) && !writes,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: tags.into_iter().find(|tag| !tag.trim().is_empty()),
         other_names: Vec::new(),
         name,

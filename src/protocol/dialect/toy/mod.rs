@@ -207,6 +207,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, listing::Bad> {
         repeatable: reads,
         parallel: entry.get("parallel") == Some(&Value::Bool(true)),
         resumable: false,
+        timeout_seconds: None,
         name: name.to_owned(),
         group: None,
         other_names: Vec::new(),

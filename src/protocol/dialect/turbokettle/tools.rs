@@ -68,6 +68,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         repeatable: looks_only,
         parallel: entry.get("requiresMainThread").and_then(Value::as_bool) == Some(false),
         resumable: false,
+        timeout_seconds: None,
         name: name.to_owned(),
         group: None,
         other_names: Vec::new(),
@@ -116,6 +117,7 @@ fn wait_ready() -> EditorTool {
         repeatable: true,
         parallel: true,
         resumable: false,
+        timeout_seconds: None,
         group: None,
         other_names: Vec::new(),
     }

@@ -78,6 +78,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         repeatable: looks_only,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         name,
         group: None,
         other_names: Vec::new(),

@@ -109,6 +109,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         repeatable: reads,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: APART.contains(&&*name).then(|| INTERACTIVE.to_owned()),
         other_names: renamed(&name, &input_schema).into_iter().collect(),
         input_schema,

@@ -212,6 +212,7 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
         repeatable: effect == Effect::Looks,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: None,
         other_names: Vec::new(),
     }

@@ -29,6 +29,7 @@ fn with_schema(name: &str, schema: Value) -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: None,
         other_names: Vec::new(),
     }

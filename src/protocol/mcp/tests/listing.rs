@@ -22,6 +22,7 @@ fn tool(name: &str, group: Option<&str>) -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: group.map(str::to_owned),
         other_names: Vec::new(),
     }

@@ -22,6 +22,7 @@ fn tool(name: &str, schema: Value) -> EditorTool {
         repeatable: false,
         parallel: false,
         resumable: false,
+        timeout_seconds: None,
         group: None,
         other_names: Vec::new(),
     }

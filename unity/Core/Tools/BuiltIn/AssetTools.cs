@@ -7,63 +7,6 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    /// <summary>Parameters of <see cref="FindAssetsTool"/>.</summary>
-    internal sealed class FindAssetsSchema : BaseToolSchema
-    {
-        /// <summary>The filter.</summary>
-        [Description("A filter as in Unity's project window: parts of the name, t:TYPE, l:LABEL; empty: all assets")]
-        public string Filter { get; set; } = "";
-
-        /// <summary>The folder.</summary>
-        [Description("Only assets below this folder")]
-        public string Folder { get; set; } = "Assets";
-
-        /// <summary>Maximum number of assets.</summary>
-        [Description("Maximum number of assets")]
-        public int MaxResults { get; set; } = 100;
-    }
-
-    /// <summary>An asset in a result.</summary>
-    /// <param name="Path">The asset's file.</param>
-    /// <param name="Type">Full name of its type.</param>
-    internal sealed record AssetInfo(string Path, string Type);
-
-    /// <summary>Result of <see cref="FindAssetsTool"/>.</summary>
-    internal sealed class FindAssetsResponse : BaseToolResponse
-    {
-        /// <summary>The assets, sorted by path.</summary>
-        public IReadOnlyList<AssetInfo> Assets { get; set; } = Array.Empty<AssetInfo>();
-
-        /// <summary>Number of assets that match.</summary>
-        public int TotalCount { get; set; }
-    }
-
-    /// <summary>Finds assets.</summary>
-    [McpTool(
-        Description = "Finds assets by name, type or label. Example: {\"Filter\": \"t:Material wall\", \"Folder\": \"Assets/Art\"}",
-        Title = "Find assets", ReadOnly = true, Parallel = true)]
-    internal sealed class FindAssetsTool : AbstractUnityTool<FindAssetsSchema, FindAssetsResponse>
-    {
-        /// <inheritdoc/>
-        public override string ToolName => "find-assets";
-
-        /// <inheritdoc/>
-        protected override Task<FindAssetsResponse> ExecuteAsync(FindAssetsSchema parameters, IToolContext context)
-        {
-            if (parameters.MaxResults < 1 || parameters.MaxResults > Limits.FoundAssets) throw new ToolParameterException($"MaxResults must be 1 to {Limits.FoundAssets}");
-            string folder = parameters.Folder.TrimEnd('/');
-            AssetPaths.Folder(folder, "Folder");
-            IAssets assets = context.Get<IAssets>();
-            if (!assets.IsFolder(folder)) throw new ToolParameterException($"There is no folder {folder} (Folder)");
-            IReadOnlyList<string> found = assets.Find(parameters.Filter, folder);
-            return Task.FromResult(new FindAssetsResponse
-            {
-                TotalCount = found.Count,
-                Assets = found.OrderBy(p => p, StringComparer.Ordinal).Take(parameters.MaxResults).Select(p => new AssetInfo(p, assets.TypeOf(p))).ToList()
-            });
-        }
-    }
-
     /// <summary>What <see cref="EditAssetTool"/> does.</summary>
     internal enum AssetAction
     {

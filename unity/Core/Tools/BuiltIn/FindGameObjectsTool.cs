@@ -51,13 +51,33 @@ namespace Holdfast
         [Description("With inactive GameObjects and what is below them")]
         public bool IncludeInactive { get; set; }
 
+        /// <summary>What the object must refer to; empty matches any.</summary>
+        [Description("Only what refers to this asset or object, by a property or as an instance of the prefab, inactive ones too; any name that inspect takes")]
+        public string ReferencesTo { get; set; } = "";
+
+        /// <summary>Whether the object must lack a script.</summary>
+        [Description("Only with a missing script, inactive ones too")]
+        public bool MissingScripts { get; set; }
+
         /// <summary>Maximum number of results.</summary>
-        [Description("The first so many")]
+        [Description("So many at a time")]
         public int MaxResults { get; set; } = 20;
+
+        /// <summary>Where the results begin; empty for the first.</summary>
+        [Description("nextPage of the answer before")]
+        public string Page { get; set; } = "";
+
+        /// <summary>Whether to return the values of the components.</summary>
+        [Description("With the values of the components")]
+        public bool IncludeProperties { get; set; } = true;
 
         /// <summary>Whether to return the properties of components' base types.</summary>
         [Description("With the properties of components' base types")]
         public bool IncludeInheritedProperties { get; set; }
+
+        /// <inheritdoc/>
+        [Description("Seconds after which the tool is cancelled; 0: never")]
+        public override int TimeoutSeconds { get; set; } = 60;
     }
 
     /// <summary>A property of a component. JSON names are uLoopMCP's.</summary>
@@ -91,26 +111,25 @@ namespace Holdfast
         [JsonProperty("enabled")]
         public bool? Enabled { get; set; }
 
-        /// <summary>The component's properties.</summary>
-        [JsonProperty("properties")]
-        public IReadOnlyList<ComponentPropertyInfo> Properties { get; set; } = Array.Empty<ComponentPropertyInfo>();
+        /// <summary>The component's properties; null if they were not asked for.</summary>
+        [JsonProperty("properties", NullValueHandling = NullValueHandling.Ignore)]
+        public IReadOnlyList<ComponentPropertyInfo>? Properties { get; set; }
 
         /// <summary>Whether properties beyond <see cref="Limits.ComponentProperties"/> were left out.</summary>
         [JsonProperty("propertiesCut", DefaultValueHandling = DefaultValueHandling.Ignore)]
         public bool PropertiesCut { get; set; }
 
         /// <summary>Reads a component.</summary>
-        public static ComponentInfo Of(ISceneComponent component, bool inherited)
+        public static ComponentInfo Of(ISceneComponent component, bool inherited, bool withProperties = true)
         {
-            if (component.IsMissing) return new ComponentInfo { Type = SceneWalk.NameOf(component) };
+            if (component.IsMissing) return new ComponentInfo { Type = SceneWalk.NameOf(component), Properties = Array.Empty<ComponentPropertyInfo>() };
+            var info = new ComponentInfo { Type = component.TypeName, FullTypeName = component.FullTypeName, Enabled = component.Enabled };
+            if (!withProperties) return info;
             List<SceneProperty> properties = component.Properties(inherited).Take(Limits.ComponentProperties + 1).ToList();
-            return new ComponentInfo
-            {
-                Type = component.TypeName, FullTypeName = component.FullTypeName, Enabled = component.Enabled,
-                PropertiesCut = properties.Count > Limits.ComponentProperties,
-                Properties = properties.Take(Limits.ComponentProperties)
-                    .Select(p => new ComponentPropertyInfo { Name = p.Name, Type = p.Type, Value = p.Value }).ToList()
-            };
+            info.PropertiesCut = properties.Count > Limits.ComponentProperties;
+            info.Properties = properties.Take(Limits.ComponentProperties)
+                .Select(p => new ComponentPropertyInfo { Name = p.Name, Type = p.Type, Value = p.Value }).ToList();
+            return info;
         }
     }
 
@@ -148,6 +167,10 @@ namespace Holdfast
         /// <summary>The object's components.</summary>
         [JsonProperty("components")]
         public IReadOnlyList<ComponentInfo> Components { get; set; } = Array.Empty<ComponentInfo>();
+
+        /// <summary>The first properties that refer to what was asked for; null if nothing was.</summary>
+        [JsonProperty("references", NullValueHandling = NullValueHandling.Ignore)]
+        public IReadOnlyList<ReferenceInfo>? References { get; set; }
     }
 
     /// <summary>Result of <see cref="FindGameObjectsTool"/>.</summary>
@@ -157,9 +180,21 @@ namespace Holdfast
         [JsonProperty("results")]
         public IReadOnlyList<FindGameObjectResult> Results { get; set; } = Array.Empty<FindGameObjectResult>();
 
-        /// <summary>Number of objects that match, including those that are not in the results.</summary>
+        /// <summary>Number of objects that match, on all pages.</summary>
         [JsonProperty("totalFound")]
         public int TotalFound { get; set; }
+
+        /// <summary>Number of objects that were looked at.</summary>
+        [JsonProperty("searched")]
+        public int Searched { get; set; }
+
+        /// <summary>What <c>Page</c> has to be for the next results; null if there are none.</summary>
+        [JsonProperty("nextPage", NullValueHandling = NullValueHandling.Ignore)]
+        public string? NextPage { get; set; }
+
+        /// <summary>The first scenes that were not looked at, though they are in the hierarchy; null if there are none.</summary>
+        [JsonProperty("notSearched", NullValueHandling = NullValueHandling.Ignore)]
+        public IReadOnlyList<string>? NotSearched { get; set; }
 
         /// <summary>Why the search or the results are incomplete; empty if they are complete.</summary>
         [JsonProperty("errorMessage")]
@@ -168,8 +203,9 @@ namespace Holdfast
 
     /// <summary>Finds GameObjects in the open scenes.</summary>
     [McpTool(
-        Description = "Finds GameObjects in the open scenes by name, path, regular expression, components, tag or layer, and reads " +
-            "their components with the properties' values",
+        Description = "Finds GameObjects in the open scenes by name, path, regular expression, components, tag, layer, by what they refer to, or by a " +
+            "missing script, and reads their components with the properties' values. Example: {\"ReferencesTo\": \"Assets/Wall.mat\", " +
+            "\"IncludeProperties\": false}",
         Title = "Find GameObjects", ReadOnly = true, Parallel = true)]
     internal sealed class FindGameObjectsTool : AbstractUnityTool<FindGameObjectsSchema, FindGameObjectsResponse>
     {
@@ -177,14 +213,30 @@ namespace Holdfast
         public override string ToolName => "find-game-objects";
 
         /// <inheritdoc/>
-        protected override Task<FindGameObjectsResponse> ExecuteAsync(FindGameObjectsSchema parameters, IToolContext context)
+        protected override async Task<FindGameObjectsResponse> ExecuteAsync(FindGameObjectsSchema parameters, IToolContext context)
         {
             if (parameters.MaxResults < 0) throw new ToolParameterException("MaxResults must not be below 0");
             if (parameters.NamePattern.Length == 0 && parameters.RequiredComponents.Length == 0 && parameters.Tag.Length == 0 &&
-                parameters.Layer == null)
+                parameters.Layer == null && parameters.ReferencesTo.Length == 0 && !parameters.MissingScripts)
             {
-                throw new ToolParameterException("Give at least one of NamePattern, RequiredComponents, Tag, Layer");
+                throw new ToolParameterException("Give at least one of NamePattern, RequiredComponents, Tag, Layer, ReferencesTo, MissingScripts");
             }
+            FoundObject? target = parameters.ReferencesTo.Length > 0 ? ObjectFinder.Find(context, parameters.ReferencesTo, "ReferencesTo") : null;
+            var response = new FindGameObjectsResponse();
+            IFinder finder = context.Get<IFinder>();
+            if (finder.HiddenScenes() is { Count: > 0 } hidden) response.NotSearched = hidden.Take(Limits.NamedScenes).ToList();
+            List<SceneSpot> found = Fitting(parameters, context, response);
+            var references = new Dictionary<string, IReadOnlyList<ReferenceInfo>>();
+            if (target != null) found = await Referring(found, target, references, context, response);
+            response.TotalFound = found.Count;
+            string? unknown = found.Count > 0 ? null : parameters.RequiredComponents.FirstOrDefault(name => !finder.IsComponentType(name));
+            if (unknown != null) response.ErrorMessage = $"There is no type of component {unknown} (RequiredComponents)";
+            Show(found, references, parameters, response);
+            return response;
+        }
+
+        private static List<SceneSpot> Fitting(FindGameObjectsSchema parameters, IToolContext context, FindGameObjectsResponse response)
+        {
             bool byPath = parameters.SearchMode == SearchMode.Path;
             string pattern = byPath ? parameters.NamePattern.Trim('/') : parameters.NamePattern;
             var filter = new TextFilter(nameof(parameters.NamePattern), pattern, parameters.SearchMode switch
@@ -193,39 +245,81 @@ namespace Holdfast
                 SearchMode.Contains => TextMatch.Contains,
                 _ => TextMatch.Exact
             }, parameters.SearchMode == SearchMode.Contains);
-            var response = new FindGameObjectsResponse();
-            var results = new List<FindGameObjectResult>();
-            long room = Limits.ResultText;
-            int walked = 0;
-            foreach (SceneSpot spot in SceneWalk.All(context.Get<IScenes>().Open(), parameters.IncludeInactive))
+            var found = new List<SceneSpot>();
+            // Whoever asks what refers to an object wants to change or delete it, so nothing may be left out.
+            bool intoInactive = parameters.IncludeInactive || parameters.ReferencesTo.Length > 0 || parameters.MissingScripts;
+            foreach (SceneSpot spot in SceneWalk.All(context.Get<IScenes>().Open(), intoInactive))
             {
-                if (++walked > Limits.SceneNodes)
+                if (response.Searched == Limits.SceneNodes)
                 {
                     response.ErrorMessage = $"There are more than {Limits.SceneNodes} GameObjects; the others were not looked at";
                     break;
                 }
-                if (!filter.Fits(byPath ? spot.Path : spot.Node.Name) || !Fits(spot.Node, parameters)) continue;
-                response.TotalFound++;
-                if (results.Count >= parameters.MaxResults || room < 0) continue;
-                FindGameObjectResult found = Describe(spot, parameters.IncludeInheritedProperties);
-                room -= Json.Write(found).Length;
-                if (room >= 0) results.Add(found);
-                else response.ErrorMessage = "The answer would have been too long; ask for fewer results at a time";
+                response.Searched++;
+                if (filter.Fits(byPath ? spot.Path : spot.Node.Name) && Fits(spot.Node, parameters)) found.Add(spot);
             }
-            response.Results = results;
-            return Task.FromResult(response);
+            return found;
         }
 
         private static bool Fits(ISceneNode node, FindGameObjectsSchema parameters) =>
             (parameters.Tag.Length == 0 || node.Tag == parameters.Tag) &&
             (parameters.Layer == null || node.Layer == parameters.Layer) &&
-            parameters.RequiredComponents.All(name => node.Components.Any(c => !c.IsMissing && c.IsA(name)));
+            parameters.RequiredComponents.All(name => node.Components.Any(c => !c.IsMissing && c.IsA(name))) &&
+            (!parameters.MissingScripts || node.Components.Any(c => c.IsMissing));
 
-        private static FindGameObjectResult Describe(SceneSpot spot, bool inherited) => new()
+        // Reading the properties of all components takes long in a large scene.
+        private static async Task<List<SceneSpot>> Referring(List<SceneSpot> spots, FoundObject target,
+            Dictionary<string, IReadOnlyList<ReferenceInfo>> references, IToolContext context, FindGameObjectsResponse response)
+        {
+            IFinder finder = context.Get<IFinder>();
+            var slices = new FrameSlices(context);
+            var found = new List<SceneSpot>();
+            bool isCut = false;
+            for (int i = 0; i < spots.Count; i++)
+            {
+                await slices.Next(i, spots.Count, "reading references");
+                if (!finder.IsThere(spots[i].Node)) continue;
+                IReadOnlyList<ReferenceInfo> own = finder.References(spots[i].Node, target, ref isCut);
+                if (own.Count == 0) continue;
+                found.Add(spots[i]);
+                references[spots[i].Node.Id] = own;
+            }
+            if (isCut) response.ErrorMessage = $"A component has more than {Limits.SearchedProperties} properties; the others were not looked at";
+            return found.Where(spot => finder.IsThere(spot.Node)).ToList();
+        }
+
+        private static void Show(List<SceneSpot> found, Dictionary<string, IReadOnlyList<ReferenceInfo>> references,
+            FindGameObjectsSchema parameters, FindGameObjectsResponse response)
+        {
+            int first = 0;
+            if (parameters.Page.Length > 0)
+            {
+                first = found.FindIndex(spot => spot.Node.Id == parameters.Page) + 1;
+                if (first == 0) throw new ToolParameterException("The object at which Page ends is not found any more: begin again without Page");
+            }
+            var results = new List<FindGameObjectResult>();
+            long room = Limits.ResultText;
+            foreach (SceneSpot spot in found.Skip(first).Take(parameters.MaxResults))
+            {
+                FindGameObjectResult one = Describe(spot, parameters);
+                one.References = references.TryGetValue(one.Id, out IReadOnlyList<ReferenceInfo> own) ? own.Take(Limits.FoundReferences).ToList() : null;
+                room -= Json.Write(one).Length;
+                if (room < 0)
+                {
+                    response.ErrorMessage = "The answer would have been too long; ask for fewer results at a time";
+                    break;
+                }
+                results.Add(one);
+            }
+            response.Results = results;
+            if (results.Count > 0 && first + results.Count < found.Count) response.NextPage = results[results.Count - 1].Id;
+        }
+
+        private static FindGameObjectResult Describe(SceneSpot spot, FindGameObjectsSchema parameters) => new()
         {
             Id = spot.Node.Id, Name = spot.Node.Name, Path = spot.Path, IsActive = spot.Node.ActiveInHierarchy, Tag = spot.Node.Tag,
             Layer = spot.Node.Layer, LayerName = spot.Node.LayerName,
-            Components = spot.Node.Components.Select(c => ComponentInfo.Of(c, inherited)).ToList()
+            Components = spot.Node.Components.Select(c => ComponentInfo.Of(c, parameters.IncludeInheritedProperties, parameters.IncludeProperties)).ToList()
         };
     }
 }

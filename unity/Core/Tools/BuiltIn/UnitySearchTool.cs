@@ -243,15 +243,10 @@ namespace Holdfast
                 }
                 total = query.Count;
                 int end = Math.Min(total, Limits.SearchHits);
-                var frame = Stopwatch.StartNew();
+                var slices = new FrameSlices(context);
                 for (int i = 0; i < end && shown.Count < parameters.MaxResults; i++)
                 {
-                    if (frame.ElapsedMilliseconds >= Limits.SearchFrame)
-                    {
-                        context.ReportProgress(i, end, "reading");
-                        await context.MainThread.Frames(1, context.Cancellation);
-                        frame.Restart();
-                    }
+                    await slices.Next(i, end, "reading");
                     SearchHit hit = query.Read(i);
                     if (filters.Fits(hit)) shown.Add(hit);
                 }

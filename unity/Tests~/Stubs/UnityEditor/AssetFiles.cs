@@ -17,6 +17,8 @@ namespace UnityEditor
         // A part is under the path of its file, '#' and its number.
         private static readonly Dictionary<string, Object> Loaded = new();
 
+        private static readonly System.Text.Encoding Bytes = System.Text.Encoding.GetEncoding("ISO-8859-1");
+
         // The file that Unity itself has, with its main object in none.
         private const string BuiltIn = "Resources/unity_builtin_extra";
 
@@ -30,7 +32,7 @@ namespace UnityEditor
             if (path == BuiltIn) return new[] { Part(path, 0, () => new Material(Shader.Find("Standard")) { name = "Default-Material" }) };
             if (Load(path) is not { } main) return Array.Empty<Object>();
             IEnumerable<string> names = path.EndsWith(".png") ? File.ReadAllLines(Full(path)) : Array.Empty<string>();
-            return One(main).Concat(names.Select((name, i) => Part(path, i, () => new Sprite { name = name }))).ToArray();
+            return One(main).Select(o => o is MissingScript ? null : o).Concat(names.Select((name, i) => Part(path, i, () => new Sprite { name = name }))).ToArray();
         }
 
         private static Object Part(string path, int number, Func<Object> make) =>
@@ -44,6 +46,41 @@ namespace UnityEditor
 
         public static string PathOf(Object one) =>
             Loaded.Where(l => One(l.Value).Contains(one)).Select(l => l.Key.Split('#')[0]).FirstOrDefault();
+
+        public static string NameOf(Object one) => PathOf(one) is { } path ? path + "|" + Array.IndexOf(LoadAll(path), one) : null;
+
+        public static Object Named(string name)
+        {
+            string[] parts = name.Split('|');
+            return LoadAll(parts[0]).ElementAtOrDefault(int.Parse(parts[1]));
+        }
+
+        /// <summary>The files to which a saved scene or prefab refers, and its own.</summary>
+        public static string[] Dependencies(string path)
+        {
+            var files = new List<string> { path };
+            if ((path.EndsWith(".unity") || path.EndsWith(".prefab")) && File.Exists(Full(path)))
+            {
+                foreach (GameObject one in SceneStore.Roots(File.ReadAllText(Full(path))).SelectMany(r => r.All()))
+                {
+                    if (one.Prefab != null) files.Add(one.Prefab);
+                    files.AddRange(one.Components.SelectMany(c => c.Values.Values).OfType<Object>().Select(PathOf).Where(p => p != null));
+                }
+            }
+            return files.Distinct().ToArray();
+        }
+
+        // As in Unity, labels are in the file's .meta.
+        public static string[] Labels(string path) => !File.Exists(Full(path) + ".meta") ? Array.Empty<string>()
+            : File.ReadAllLines(Full(path) + ".meta").SkipWhile(l => l != "labels:").Where(l => l.StartsWith("- ")).Select(l => l.Substring(2)).ToArray();
+
+        public static void LoseScripts(string path)
+        {
+            string text = Bytes.GetString(Convert.FromBase64String(File.ReadAllText(Full(path))));
+            text = text.Replace("UnityEngine.BoxCollider", "Removed.Scripts.Collide");
+            File.WriteAllText(Full(path), Convert.ToBase64String(Bytes.GetBytes(text)));
+            Forget(path);
+        }
 
         public static Type TypeOf(string path) => Directory.Exists(Full(path)) ? typeof(DefaultAsset)
             : path.EndsWith(".png") ? typeof(Texture2D)

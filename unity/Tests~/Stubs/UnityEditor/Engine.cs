@@ -25,6 +25,7 @@ namespace EditorHost
         public static void Load(Assembly[] scripts)
         {
             mainThread = Environment.CurrentManagedThreadId;
+            (SceneStore.AssetName, SceneStore.AssetNamed) = (AssetFiles.NameOf, AssetFiles.Named);
             SynchronizationContext.SetSynchronizationContext(Context);
 #if UNITY_6000_5_OR_NEWER
             UnityEngine.Assemblies.CurrentAssemblies.Loader = bytes => InContextOf(scripts[0], bytes);
@@ -61,6 +62,23 @@ namespace EditorHost
             if (found == null) return false;
             Guard(() => found.Invoke(null, found.GetParameters().Length == 0 ? null : new object[] { argument }));
             return true;
+        }
+
+        /// <summary>
+        /// Takes the script of a component away, as happens if its file is deleted: of every BoxCollider in a file, or of the last
+        /// component of an open scene's object.
+        /// </summary>
+        public static void LoseScript(string what)
+        {
+            if (what.StartsWith("Assets/"))
+            {
+                AssetFiles.LoseScripts(what);
+                return;
+            }
+            GameObject one = UnityEngine.SceneManagement.SceneManager.Open.SelectMany(s => s.All()).First(o => o.name == what);
+            Component last = one.Components[one.Components.Count - 1];
+            one.Remove(last);
+            one.Add(new MissingScript { Was = "Gone." + last.GetType().Name });
         }
 
         /// <summary>Operates the open windows as a person would.</summary>

@@ -45,6 +45,8 @@ namespace UnityEditor
         public static bool IsPartOfPrefabInstance(Object componentOrGameObject) =>
             GetOutermostPrefabInstanceRoot(componentOrGameObject as GameObject ?? ((Component)componentOrGameObject).gameObject) != null;
 
+        public static bool IsAnyPrefabInstanceRoot(GameObject gameObject) => gameObject.Prefab != null;
+
         public static void RecordPrefabInstancePropertyModifications(Object targetObject)
         {
             if (targetObject is GameObject or Component && IsPartOfPrefabInstance(targetObject)) targetObject.Override = targetObject.State;

@@ -22,6 +22,7 @@ namespace UnityEditor
         ArraySize = 12,
         Character = 13,
         Quaternion = 17,
+        ExposedReference = 18,
         FixedBufferSize = 19,
         ManagedReference = 24,
         Hash128 = 25,

@@ -128,6 +128,15 @@ namespace UnityEditor
 
     public class EditorUtility
     {
+        // It is in no scene that is saved, and is no change of one.
+        public static GameObject CreateGameObjectWithHideFlags(string name, HideFlags flags, params Type[] components)
+        {
+            var made = new GameObject(name, (UnityEngine.SceneManagement.SceneModel)null) { hideFlags = flags };
+            foreach (Type type in components) made.Add((Component)Activator.CreateInstance(type));
+            Counted.Hidden++;
+            return made;
+        }
+
         public static bool scriptCompilationFailed =>
             Native.Current.Flag("compileErrors") || Native.Current.GetSession("EditorHost.CompilerError") != null;
 
@@ -205,7 +214,12 @@ namespace UnityEditor
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
-        public static string[] GetLabels(GUID guid) => new[] { "Hero" };
+        public static string[] GetLabels(GUID guid) => guid.Path == null ? new[] { "Hero" } : AssetFiles.Labels(guid.Path);
+
+        public static GUID GUIDFromAssetPath(string path) => new(path) { Path = path };
+
+        public static string[] GetDependencies(string pathName, bool recursive) =>
+            recursive ? throw new NotSupportedException() : AssetFiles.Dependencies(pathName);
 
         public static string GUIDToAssetPath(string guid) => guid.Contains("/") ? guid : "Assets/" + guid + ".png";
 
@@ -213,7 +227,8 @@ namespace UnityEditor
         public static string[] FindAssets(string filter, string[] searchInFolders) =>
             searchInFolders.SelectMany(AssetFiles.Below).Where(f => filter.Split(' ').All(w => Matches(f, w))).ToArray();
 
-        private static bool Matches(string path, string word) => !word.StartsWith("t:")
+        private static bool Matches(string path, string word) => word.StartsWith("l:") ? Array.IndexOf(AssetFiles.Labels(path), word.Substring(2)) >= 0
+            : !word.StartsWith("t:")
             ? System.IO.Path.GetFileName(path).IndexOf(word, StringComparison.OrdinalIgnoreCase) >= 0
             : word == "t:Scene" ? path.EndsWith(".unity") : AssetFiles.TypeOf(path)?.Name == (word == "t:Prefab" ? "GameObject" : word.Substring(2));
 
@@ -395,8 +410,8 @@ namespace UnityEditor
 {
     public struct GUID
     {
-        public GUID(string hexRepresentation)
-        {
-        }
+        public GUID(string hexRepresentation) => Path = null;
+
+        internal string Path { get; set; }
     }
 }

@@ -105,9 +105,17 @@ namespace UnityEngine
     {
     }
 
+    /// <summary>What is left of a component whose script is gone.</summary>
+    internal sealed class MissingScript : Component
+    {
+        public string Was { get; set; }
+    }
+
     public class Renderer : Component
     {
         public bool enabled { get; set; } = true;
+
+        public Bounds bounds => new(transform.position, transform.localScale);
     }
 
     internal class MeshRenderer : Renderer
@@ -189,7 +197,14 @@ namespace UnityEngine
 
         public void SetActive(bool value) => activeSelf = value;
 
-        public T[] GetComponents<T>() => components.OfType<T>().ToArray();
+        // A component whose script is missing is null, and only a list of all components has it.
+        public T[] GetComponents<T>() => typeof(T) == typeof(Component)
+            ? components.Select(c => c is MissingScript ? default : (T)(object)c).ToArray()
+            : components.OfType<T>().Where(c => c is not MissingScript).ToArray();
+
+        public T[] GetComponentsInChildren<T>() => activeInHierarchy
+            ? GetComponents<T>().Concat(transform.Below.SelectMany(t => t.Owner.GetComponentsInChildren<T>())).ToArray()
+            : Array.Empty<T>();
 
         public static GameObject CreatePrimitive(PrimitiveType type) =>
             new GameObject(type.ToString()).Add(new MeshRenderer()).Add(new BoxCollider());

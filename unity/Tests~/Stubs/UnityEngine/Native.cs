@@ -43,6 +43,9 @@ namespace EditorHost
         public static int Names { get; set; }
 
         public static int Popups { get; set; }
+
+        /// <summary>How many hidden objects there are, made and not destroyed.</summary>
+        public static int Hidden { get; set; }
     }
 
     /// <summary>Gives the stubs access to the native side.</summary>

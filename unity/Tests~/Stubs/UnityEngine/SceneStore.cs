@@ -12,6 +12,12 @@ namespace UnityEngine
     {
         private const string Key = "EditorHost.Scenes";
 
+        /// <summary>The file of an asset, and which part of it one is; null of what is no asset.</summary>
+        public static Func<Object, string> AssetName { get; set; }
+
+        /// <summary>The asset that has this name.</summary>
+        public static Func<string, Object> AssetNamed { get; set; }
+
         public static void Save()
         {
             var stream = new MemoryStream();
@@ -74,6 +80,7 @@ namespace UnityEngine
             writer.Write(one.layer);
             writer.Write(one.activeSelf);
             writer.Write(one.hideFlags.HasFlag(HideFlags.HideAndDontSave));
+            writer.Write(one.Prefab ?? "");
             foreach (Vector3 v in new[] { one.transform.localPosition, one.transform.localEulerAngles, one.transform.localScale })
             {
                 foreach (float part in new[] { v.x, v.y, v.z }) writer.Write(part);
@@ -81,14 +88,15 @@ namespace UnityEngine
             writer.Write(one.Components.Count);
             foreach (Component component in one.Components)
             {
-                writer.Write(component.GetType().FullName);
+                writer.Write(component is MissingScript lost ? lost.Was : component.GetType().FullName);
                 writer.Write(component.Number);
                 writer.Write(component.Values.Count);
                 foreach (KeyValuePair<string, object> value in component.Values)
                 {
                     writer.Write(value.Key);
-                    writer.Write(value.Value is Object to ? "@" + to.Number : value.Value?.GetType().FullName ?? "");
-                    writer.Write(value.Value is null or Object ? "" : Convert.ToString(value.Value, System.Globalization.CultureInfo.InvariantCulture));
+                    string asset = value.Value is Object target ? AssetName(target) : null;
+                    writer.Write(asset != null ? "asset" : value.Value is Object to ? "@" + to.Number : value.Value?.GetType().FullName ?? "");
+                    writer.Write(asset ?? (value.Value is null or Object ? "" : Convert.ToString(value.Value, System.Globalization.CultureInfo.InvariantCulture)));
                 }
             }
             writer.Write(one.transform.childCount);
@@ -142,6 +150,7 @@ namespace UnityEngine
                 read[one.Number] = one;
                 one.SetActive(reader.ReadBoolean());
                 if (reader.ReadBoolean()) one.hideFlags = HideFlags.HideAndDontSave;
+                one.Prefab = reader.ReadString() is { Length: > 0 } prefab ? prefab : null;
                 one.transform.State = (Three(), Three(), Three());
                 int components = reader.ReadInt32();
                 for (int i = 0; i < components; i++) Next(one, i == 0);
@@ -151,19 +160,19 @@ namespace UnityEngine
 
             private Vector3 Three() => new(reader.ReadSingle(), reader.ReadSingle(), reader.ReadSingle());
 
-            // A component whose script is gone is left out.
             private void Next(GameObject owner, bool transform)
             {
                 string name = reader.ReadString();
                 Type type = AppDomain.CurrentDomain.GetAssemblies().Select(a => a.GetType(name)).FirstOrDefault(t => t != null);
-                Component component = transform ? owner.transform : type == null ? new Component() : (Component)Activator.CreateInstance(type, true);
+                Component component = transform ? owner.transform : type == null ? new MissingScript { Was = name } : (Component)Activator.CreateInstance(type, true);
                 component.Number = reader.ReadInt32();
                 read[component.Number] = component;
-                if (!transform && type != null) owner.Add(component);
+                if (!transform) owner.Add(component);
                 for (int values = reader.ReadInt32(); values > 0; values--)
                 {
                     string key = reader.ReadString(), kind = reader.ReadString(), text = reader.ReadString();
-                    if (kind.StartsWith("@")) references.Add((component, key, int.Parse(kind.Substring(1))));
+                    if (kind == "asset") component.Values[key] = AssetNamed(text);
+                    else if (kind.StartsWith("@")) references.Add((component, key, int.Parse(kind.Substring(1))));
                     else component.Values[key] = kind == "" ? null : Convert.ChangeType(text, Type.GetType(kind), System.Globalization.CultureInfo.InvariantCulture);
                 }
             }

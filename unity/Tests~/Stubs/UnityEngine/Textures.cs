@@ -18,6 +18,9 @@ namespace UnityEngine
         /// <summary>The colours at the top left, top right, bottom left and bottom right.</summary>
         internal Color[] Corners { get; set; } = new Color[4];
 
+        // The first row is the lowest one.
+        internal Color At(int x, int y) => Corners[(2 * y < height ? 2 : 0) + (2 * x < width ? 0 : 1)];
+
         internal byte Grey
         {
             set => Corners = Enumerable.Repeat(new Color(value / 255f, value / 255f, value / 255f, 1), 4).ToArray();
@@ -45,10 +48,15 @@ namespace UnityEngine
         {
         }
 
-        public void ReadPixels(Rect source, int destX, int destY) => Corners = RenderTexture.active.Corners;
+        // A part has in each quarter the colour that the whole has in the middle of this quarter.
+        public void ReadPixels(Rect source, int destX, int destY)
+        {
+            RenderTexture from = RenderTexture.active;
+            Color At(float x, float y) => from.At((int)(source.x + x * source.width), (int)(source.y + y * source.height));
+            Corners = new[] { At(0.25f, 0.75f), At(0.75f, 0.75f), At(0.25f, 0.25f), At(0.75f, 0.25f) };
+        }
 
-        // The first row is the lowest one.
-        public Color GetPixel(int x, int y) => Corners[(2 * y < height ? 2 : 0) + (2 * x < width ? 0 : 1)];
+        public Color GetPixel(int x, int y) => At(x, y);
 
         public void Apply()
         {
@@ -119,7 +127,78 @@ namespace UnityEngine
 
         public RenderTexture targetTexture { get; set; }
 
-        public void Render() => targetTexture.Grey = 0x80;
+        public float fieldOfView { get; set; } = 60;
+
+        public float nearClipPlane { get; set; } = 0.3f;
+
+        public float farClipPlane { get; set; } = 1000;
+
+        public SceneManagement.Scene scene { get; set; }
+
+        /// <summary>
+        /// Of each quarter, the shade of the nearest object that a renderer draws there: 0xC0 in the first layer, more in the others; 0x80
+        /// if there is none. An object is taken for a ball in which it fits.
+        /// </summary>
+        public void Render()
+        {
+            System.Collections.Generic.List<Renderer> drawn = (scene.IsValid() ? scene.GetRootGameObjects() : SceneManagement.SceneManager.Open.SelectMany(s => s.Roots))
+                .SelectMany(r => r.All()).Where(o => o.activeInHierarchy).SelectMany(o => o.GetComponents<Renderer>()).Where(r => r.enabled).ToList();
+            targetTexture.Corners = new[] { (-1, 1), (1, 1), (-1, -1), (1, -1) }.Select(quarter =>
+            {
+                Renderer nearest = drawn.Where(r => Covers(r.bounds, quarter.Item1, quarter.Item2)).OrderBy(r => Depth(r.bounds.center)).FirstOrDefault();
+                float shade = (nearest == null ? 0x80 : 0xC0 + 0x10 * nearest.gameObject.layer) / 255f;
+                return new Color(shade, shade, shade, 1);
+            }).ToArray();
+        }
+
+        private float Depth(Vector3 point) => Along(point, Direction(0, 0));
+
+        private bool Covers(Bounds bounds, int right, int up)
+        {
+            float depth = Depth(bounds.center), radius = (float)Math.Sqrt(Vector3.Dot(bounds.extents, bounds.extents));
+            if (depth < nearClipPlane || depth > farClipPlane) return false;
+            double tall = depth * Math.Tan(fieldOfView * Math.PI / 360), wide = tall * targetTexture.width / targetTexture.height;
+            float x = right * Along(bounds.center, Direction(0, 90)), y = up * Along(bounds.center, Direction(-90, 0));
+            return x + radius > 0 && x - radius < wide && y + radius > 0 && y - radius < tall;
+        }
+
+        private float Along(Vector3 point, Vector3 direction) => Vector3.Dot(point.Plus(transform.position, -1), direction);
+
+        // Where the camera looks; turned by this much up and to the right.
+        private Vector3 Direction(double up, double right)
+        {
+            double pitch = (transform.eulerAngles.x + (right == 0 ? up : 0)) * Math.PI / 180, yaw = (transform.eulerAngles.y + right) * Math.PI / 180;
+            if (right != 0) pitch = 0;
+            return new Vector3((float)(Math.Sin(yaw) * Math.Cos(pitch)), (float)-Math.Sin(pitch), (float)(Math.Cos(yaw) * Math.Cos(pitch)));
+        }
+    }
+
+    public struct Bounds
+    {
+        public Bounds(Vector3 center, Vector3 size) => (this.center, this.size) = (center, size);
+
+        public Vector3 center { get; set; }
+
+        public Vector3 size { get; set; }
+
+        public Vector3 extents
+        {
+            get => new(size.x / 2, size.y / 2, size.z / 2);
+            set => size = value.Plus(value, 1);
+        }
+
+        public void Encapsulate(Bounds bounds)
+        {
+            (float, float) One(float center, float half, float other, float otherHalf)
+            {
+                float least = Math.Min(center - half, other - otherHalf), most = Math.Max(center + half, other + otherHalf);
+                return ((least + most) / 2, most - least);
+            }
+            var (x, wide) = One(center.x, extents.x, bounds.center.x, bounds.extents.x);
+            var (y, high) = One(center.y, extents.y, bounds.center.y, bounds.extents.y);
+            var (z, deep) = One(center.z, extents.z, bounds.center.z, bounds.extents.z);
+            (center, size) = (new Vector3(x, y, z), new Vector3(wide, high, deep));
+        }
     }
 
     public sealed class SystemInfo

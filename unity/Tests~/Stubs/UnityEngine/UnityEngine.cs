@@ -53,7 +53,12 @@ namespace UnityEngine
             else one.Into(SceneManagement.SceneManager.Lasting);
         }
 
-        public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
+        public static void DestroyImmediate(Object obj)
+        {
+            if (obj is not GameObject one) return;
+            if (one.hideFlags == HideFlags.HideAndDontSave && one.Home == null) EditorHost.Counted.Hidden--;
+            one.Leave();
+        }
     }
 
     public static class Random

@@ -25,6 +25,8 @@ namespace UnityEngine
             this.z = z;
         }
 
+        internal static float Dot(Vector3 a, Vector3 b) => a.x * b.x + a.y * b.y + a.z * b.z;
+
         internal Vector3 Plus(Vector3 other, int times) => new(x + times * other.x, y + times * other.y, z + times * other.z);
     }
 }

@@ -298,6 +298,11 @@ impl HoldfastFace {
             .unwrap_or_default()
     }
 
+    /// Whether a call came by uLoopMCP's protocol, whose calls have no id.
+    pub(crate) fn speaks_uloop(&self, key: u64) -> bool {
+        self.desk.lock().calls.get(&key).is_some_and(|call| call.identity.is_none())
+    }
+
     /// Adds a content block to a call's result, in addition to its value.
     pub(crate) fn attach(&self, key: u64, block: String) {
         if let Some(call) = self.desk.lock().calls.get_mut(&key) {
@@ -325,7 +330,7 @@ impl Call {
     fn answer(&self, result: Result<Object, Fault>) -> (Answer, &'static str) {
         let value = match result {
             Ok(value) => value.finish(),
-            Err(fault) => return (self.error(refusal_of(&self.tool.name, fault)), "error"),
+            Err(fault) => return (self.error(refusal_of(&self.tool.name, self.timeout.is_none(), fault)), "error"),
         };
         let says_failed = serde_json::from_str::<serde_json::Value>(&value)
             .is_ok_and(|value| value.get("Success") == Some(&serde_json::Value::Bool(false)));
@@ -406,14 +411,17 @@ fn next(inner: &Inner) -> Option<u64> {
     serial.or_else(|| if active(true) < PARALLEL_MAX { first(true) } else { None })
 }
 
-fn refusal_of(tool: &str, fault: Fault) -> Refusal {
+/// `own_limit`: whether the call itself says no time limit beside its arguments.
+fn refusal_of(tool: &str, own_limit: bool, fault: Fault) -> Refusal {
     match fault {
         Fault::Internal(text) => {
             Refusal::new("tool_failed", -32000, true, text).with("exception", "System.InvalidOperationException")
         }
         Fault::Refused(text) => Refusal::params(text),
         Fault::Timeout { seconds, .. } => {
-            Refusal::new("timed_out", -32006, true, format!("The tool {tool} was stopped after {seconds} seconds"))
+            let more = if own_limit { "; the argument TimeoutSeconds gives it another limit" } else { "" };
+            let text = format!("The tool {tool} was stopped after {seconds} seconds{more}");
+            Refusal::new("timed_out", -32006, true, text)
         }
         Fault::Cancelled => Refusal::new("cancelled", -32006, true, "Cancelled while it ran"),
         // Not reached: `admit` refuses blocked tools.

@@ -245,7 +245,10 @@ async fn a_time_limit_stops_a_tool() {
     assert_eq!(refusal(&first), ("timed_out", true));
     assert_eq!(first["error"]["message"], "The tool hold was stopped after 2 seconds");
     gateway.begin("2", 2, "hold", r#","arguments":{"TimeoutSeconds":1}"#).await;
-    assert_eq!(refusal(&gateway.answer("2").await), ("timed_out", true));
+    let second = gateway.answer("2").await;
+    assert_eq!(refusal(&second), ("timed_out", true));
+    let told = "The tool hold was stopped after 1 seconds; the argument TimeoutSeconds gives it another limit";
+    assert_eq!(second["error"]["message"], told);
     assert_eq!(gateway.call("3", 3, "count", r#"{"key":"k"}"#).await["result"]["value"]["Runs"], 1, "its turn is free");
 }
 

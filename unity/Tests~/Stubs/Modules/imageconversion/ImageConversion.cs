@@ -29,8 +29,14 @@ namespace UnityEngine
             packed.Write(Big((int)(b << 16 | a)), 0, 4);
             byte[] head = Big(tex.width).Concat(Big(tex.height)).Concat(new byte[] { 8, 2, 0, 0, 0 }).ToArray();
             return new byte[] { 0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A }
-                .Concat(Chunk("IHDR", head)).Concat(Chunk("IDAT", packed.ToArray())).Concat(Chunk("IEND", new byte[0])).ToArray();
+                .Concat(Chunk("IHDR", head)).Concat(Chunk("IDAT", packed.ToArray())).Concat(Chunk("IEND", new byte[0]))
+                // What cannot be packed has three bytes for each pixel.
+                .Concat(new byte[EditorHost.Native.Current.Flag("noisyPictures") ? 3 * tex.width * tex.height : 0]).ToArray();
         }
+
+        // Only its beginning is that of a JPEG, and its size is like that of one.
+        public static byte[] EncodeToJPG(this Texture2D tex, int quality) =>
+            new byte[] { 0xFF, 0xD8, 0xFF, 0xE0 }.Concat(new byte[tex.width * tex.height * quality / (EditorHost.Native.Current.Flag("noisyPictures") ? 40 : 400)]).ToArray();
 
         private static byte[] Row(Texture2D tex, int first)
         {

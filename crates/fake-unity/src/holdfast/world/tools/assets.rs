@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::paths;
-use super::told::{Told, bounded, done};
+use super::told::{Told, bounded, done, no_references};
 use crate::holdfast::world::node::short;
 use crate::holdfast::world::{Found, Stop, World, kinds, stem};
 use crate::tools::Arguments;
@@ -20,11 +20,21 @@ pub(super) fn find(world: &World, given: &Arguments) -> Told {
     if !world.files.is_folder(folder) && folder != "Packages" {
         return Stop::wrong(format!("There is no folder {folder} (Folder)"));
     }
+    no_references(given)?;
     let below = format!("{folder}/");
-    let found: Vec<(String, String)> =
+    let mut all: Vec<(String, String)> =
         matching(world, given.word("Filter")).into_iter().filter(|(path, _)| path.starts_with(&below)).collect();
-    let assets: Vec<Value> = found.iter().take(most).map(|(path, kind)| json!({"Path": path, "Type": kind})).collect();
-    Ok(json!({"Assets": assets, "TotalCount": found.len()}))
+    all.sort();
+    let message = format!("Looked at {} assets below {folder}", all.len());
+    // No script is missing here.
+    all.retain(|_| !given.flag("MissingScripts"));
+    let rest: Vec<&(String, String)> = all.iter().filter(|(path, _)| path.as_str() > given.word("Page")).collect();
+    let assets: Vec<Value> = rest.iter().take(most).map(|(path, kind)| json!({"Path": path, "Type": kind})).collect();
+    let mut answer = json!({"Message": message, "Assets": assets, "TotalCount": all.len()});
+    if rest.len() > most {
+        answer["NextPage"] = json!(rest.get(most - 1).map(|(path, _)| path));
+    }
+    Ok(answer)
 }
 
 /// The assets that fit a filter as in Unity's project window, with their types. The model has no labels.

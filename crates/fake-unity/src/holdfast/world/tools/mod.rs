@@ -81,6 +81,9 @@ pub(crate) fn picture(world: &mut World, facts: &Facts, given: &Arguments) -> Re
     };
     let (source, name) = (given.word("Source"), given.word("Name"));
     let no = |message: String| Ok((json!({"Success": false, "Message": message, "Width": 0, "Height": 0}), None));
+    if source == "Object" || !given.items("Region").is_empty() {
+        return no("The simulated editor gives whole pictures of its views and cameras only".to_owned());
+    }
     if source == "Window" && name.is_empty() {
         return Stop::wrong("Name is missing: the title of the window's tab");
     }

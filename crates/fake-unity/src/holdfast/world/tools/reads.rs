@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::objects;
-use super::told::{Told, at_least_zero};
+use super::told::{Told, at_least_zero, no_references};
 use super::words::{Filter, Match};
 use crate::holdfast::world::console::{Entry, counted};
 use crate::holdfast::world::node::{self, Component, Node, Spot};
@@ -139,8 +139,12 @@ pub(super) fn find_game_objects(world: &World, given: &Arguments) -> Told {
     let most = at_least_zero(given, "MaxResults")?;
     let (pattern, tag, layer) = (given.word("NamePattern"), given.word("Tag"), given.whole("Layer"));
     let required: Vec<&str> = given.items("RequiredComponents").iter().filter_map(Value::as_str).collect();
-    if pattern.is_empty() && required.is_empty() && tag.is_empty() && layer.is_none() {
-        return Stop::wrong("Give at least one of NamePattern, RequiredComponents, Tag, Layer");
+    let missing = given.flag("MissingScripts");
+    no_references(given)?;
+    if pattern.is_empty() && required.is_empty() && tag.is_empty() && layer.is_none() && !missing {
+        return Stop::wrong(
+            "Give at least one of NamePattern, RequiredComponents, Tag, Layer, ReferencesTo, MissingScripts",
+        );
     }
     let mode = given.word("SearchMode");
     let (how, pattern) = match mode {
@@ -150,23 +154,48 @@ pub(super) fn find_game_objects(world: &World, given: &Arguments) -> Told {
         _ => (Match::Exact, pattern),
     };
     let filter = Filter::new("NamePattern", pattern, how, mode == "Contains")?;
-    let inactive = given.flag("IncludeInactive");
+    let inactive = given.flag("IncludeInactive") || missing;
     let fits = |spot: &Spot<'_>| {
-        (inactive || spot.active)
+        // No script is missing here.
+        !missing
+            && (inactive || spot.active)
             && filter.fits(if mode == "Path" { &spot.path } else { &spot.node.name })
             && (tag.is_empty() || spot.node.tag == tag)
             && layer.is_none_or(|layer| u64::try_from(layer) == Ok(layer_number(spot.node)))
             && required.iter().all(|kind| spot.node.has(kind))
     };
-    let found: Vec<Spot<'_>> = node::walk(world.roots()).into_iter().filter(fits).collect();
-    let results = found.iter().take(most).map(|spot| {
+    let all = node::walk(world.roots());
+    let searched = all.iter().filter(|spot| inactive || spot.active).count();
+    let found: Vec<Spot<'_>> = all.into_iter().filter(fits).collect();
+    let page = given.word("Page");
+    let first = match found.iter().position(|spot| spot.node.id.to_string() == page) {
+        Some(last) => last + 1,
+        None if page.is_empty() => 0,
+        None => {
+            return Stop::wrong("The object at which Page ends is not found any more: begin again without Page");
+        }
+    };
+    let shown: Vec<&Spot<'_>> = found.iter().skip(first).take(most).collect();
+    let described = |one: &Component| {
+        let mut described = world.described(one);
+        if let (false, Some(members)) = (given.flag("IncludeProperties"), described.as_object_mut()) {
+            members.remove("properties");
+        }
+        described
+    };
+    let results = shown.iter().map(|spot| {
         json!({
             "id": spot.node.id.to_string(), "name": spot.node.name, "path": spot.path, "isActive": spot.active, "tag": spot.node.tag,
             "layer": layer_number(spot.node), "layerName": spot.node.layer,
-            "components": spot.node.components.iter().map(|one| world.described(one)).collect::<Vec<_>>(),
+            "components": spot.node.components.iter().map(described).collect::<Vec<_>>(),
         })
     });
-    Ok(json!({"results": results.collect::<Vec<_>>(), "totalFound": found.len(), "errorMessage": ""}))
+    let results: Vec<Value> = results.collect();
+    let mut answer = json!({"results": results, "totalFound": found.len(), "searched": searched, "errorMessage": ""});
+    if let Some(last) = shown.last().filter(|_| first + shown.len() < found.len()) {
+        answer["nextPage"] = json!(last.node.id.to_string());
+    }
+    Ok(answer)
 }
 
 fn layer_number(node: &Node) -> u64 {

@@ -47,3 +47,11 @@ pub(super) fn at_least_zero(given: &Arguments, name: &str) -> Result<usize, Stop
     let number = given.whole(name).and_then(|number| usize::try_from(number).ok());
     number.map_or_else(|| Stop::wrong(format!("{name} must not be below 0")), Ok)
 }
+
+/// Refuses a search for references.
+pub(super) fn no_references(given: &Arguments) -> Result<(), Stop> {
+    if given.word("ReferencesTo").is_empty() {
+        return Ok(());
+    }
+    Err(Stop::Wrong("The simulated editor does not follow references (ReferencesTo)".to_owned()))
+}
