@@ -311,6 +311,27 @@ async fn another_client_that_takes_the_place_again_and_again_is_told() {
     }
 }
 
+/// The editor gives up a call after 30 s, and the call goes on. What was sent behind it would run some time later, and nobody would know.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_behind_a_call_that_the_editor_gave_up_while_its_main_thread_stands_still() {
+    for package in PACKAGES.iter().copied().filter(|package| package.facts.one_client) {
+        let name = package.name;
+        let mut stage = Stage::set(package, package.facts.versions[0], PATIENT).await;
+        stage.unity.busy(Duration::from_secs(100));
+        let first = stage.begin(Task::Count, "first").await;
+        let Call { tool, arguments, .. } = (package.call)(Task::Count, "second", stage.version);
+        let second = stage.it.client.call(tool, arguments).await;
+        let (text, failed) = stage.it.client.text(&first).await;
+        assert!(failed && text.starts_with("Outcome unknown"), "{name}: {text}");
+        sleep(Duration::from_secs(40)).await;
+        assert!(stage.it.client.answered(&second).is_none(), "{name}: it is held");
+        assert!(stage.summary().contains("main thread has stood still"), "{name}: {}", stage.summary());
+        let (text, failed) = stage.it.client.text(&second).await;
+        assert!(!failed && stage.unity.runs("first") == 1 && stage.unity.runs("second") == 1, "{name}: {text}");
+        stage.it.close().await;
+    }
+}
+
 /// The editor refuses the second one until the first has ended. What goes past it is how a client follows the first.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_running_work_keeps_off_is_held_alone_and_sent_when_the_work_has_ended() {
