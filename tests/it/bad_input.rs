@@ -261,7 +261,7 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         let impostor = Impostor::start(peer).await;
         let done = place.run(["call", "echo", "--timeout", "2", "--port", &impostor.at()]).await;
         assert_eq!((done.code, done.out.as_str()), (Some(3), ""), "{peer:?}: {done:?}");
-        assert!(done.err.starts_with("Not executed: ") && done.err.contains(said), "{peer:?}: {done:?}");
+        assert!(done.err.contains("\nNot executed: ") && done.err.contains(said), "{peer:?}: {done:?}");
         assert!(is_named(&done.err), "{peer:?}: {done:?}");
         assert!(impostor.heard() > 0, "{peer:?}: a port that was named is called");
 
