@@ -232,7 +232,8 @@ async fn what_is_not_there_is_not_found_and_an_editor_that_is_not_meant_is_not_r
     let (mut it, _unity) = connected(PATIENT).await;
     let other = refused(&mut it, "holdfast://console?editor=Castle").await;
     assert!(other["message"].as_str().unwrap().contains("nothing was read"), "{other}");
-    for uri in ["holdfast://nothing", "file:///etc/passwd"] {
+    let of_package = of_packages_server().facts.resource.unwrap();
+    for uri in ["holdfast://nothing", "file:///etc/passwd", of_package] {
         assert_eq!(refused(&mut it, uri).await["code"], -32002, "{uri}");
     }
     for (method, params) in [
@@ -242,6 +243,99 @@ async fn what_is_not_there_is_not_found_and_an_editor_that_is_not_meant_is_not_r
         ("prompts/get", json!({"name": "fix-compile-errors", "arguments": {"x": "y"}})),
     ] {
         assert_eq!(asked(&mut it, method, params).await["error"]["code"], -32602, "{method}");
+    }
+    it.close().await;
+}
+
+/// The package whose own server has resources that the editor answers.
+fn of_packages_server() -> &'static Package {
+    Package::that(|facts| facts.resource.is_some())
+}
+
+async fn with_resources(policy: Policy, blocked: &[&str]) -> (Gateway, FakeUnity) {
+    let package = of_packages_server();
+    let setup = with(Config { dialects: dialect::only(package.name), policy, ..Config::default() });
+    let blocked_tools = blocked.iter().map(|tool| (*tool).to_owned()).collect();
+    let unity = unity(&setup.net, FakeUnityConfig { package, blocked_tools, ..editor() }).await;
+    let it = opened(setup).await;
+    it.ready().await;
+    (it, unity)
+}
+
+async fn templates(it: &mut Gateway) -> Vec<String> {
+    let answer = asked(it, "resources/templates/list", json!({})).await;
+    let templates = answer["result"]["resourceTemplates"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    templates.iter().map(|template| template["uriTemplate"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_packages_server_offers_is_listed_and_each_read_is_a_call_of_a_tool() {
+    let (mut it, _unity) = with_resources(Policy::default(), &["get_layers"]).await;
+    let resources = listed(&mut it).await;
+    assert_eq!(resources[4..6], [CONSOLE, "mcpforunity://editor/active-tool"], "the gateway's own come first");
+    assert_eq!((resources.len(), templates(&mut it).await.len()), (5 + 14, 6));
+    assert!(templates(&mut it).await.contains(&"mcpforunity://scene/gameobject/{instance_id}".to_owned()));
+    for (uri, at, says) in [
+        ("mcpforunity://project/tags", "/data/1", json!("MainCamera")),
+        ("MCPFORUNITY://Project/tags/", "/data/1", json!("MainCamera")),
+        ("mcpforunity://scene/gameobject/1", "/data/name", json!("Main Camera")),
+        ("mcpforunity://scene/gameobject/1/components", "/data/pageSize", json!(25)),
+        ("mcpforunity://scene/gameobject/1/component/Camera", "/data/component/properties/enabled", json!(true)),
+        ("mcpforunity://tests/PlayMode", "/data/totalCount", json!(1)),
+        ("mcpforunity://prefab/Assets%2FA%20B.prefab", "/data/assetPath", json!("Assets/A B.prefab")),
+        ("mcpforunity://prefab/Assets%2FA.prefab/hierarchy", "/message", json!("get_hierarchy: done.")),
+    ] {
+        assert_eq!(read_json(&mut it, uri).await.pointer(at), Some(&says), "{uri}");
+    }
+    let calls = read_json(&mut it, "holdfast://calls").await;
+    assert_eq!((&calls["calls"][0]["tool"], &calls["calls"][0]["verdict"]), (&json!("manage_prefabs"), &json!("ok")));
+    let sent = calls["calls"].as_array().unwrap().len();
+    // What cannot be read is not sent.
+    for (uri, code, says) in [
+        ("mcpforunity://scene/gameobject/seven", -32602, "\"seven\" in the address stands for `instance_id`"),
+        ("mcpforunity://scene/gameobject/", -32002, "there is no such resource"),
+        ("mcpforunity://scene/gameobject-api", -32002, "there is no such resource"),
+        ("mcpforunity://project/tags?x=1", -32002, "there is no such resource"),
+    ] {
+        let error = refused(&mut it, uri).await;
+        assert_eq!(error["code"], code, "{error}");
+        assert!(error["message"].as_str().unwrap().contains(says), "{error}");
+    }
+    assert_eq!(read_json(&mut it, "holdfast://calls").await["calls"].as_array().unwrap().len(), sent);
+    // What the editor does not answer is an error, with what it says.
+    for (uri, says) in [
+        ("mcpforunity://scene/gameobject/2", "GameObject with instance ID 2 not found."),
+        ("mcpforunity://project/layers", "Resource 'get_layers' is disabled in the Unity Editor."),
+    ] {
+        let error = refused(&mut it, uri).await;
+        assert!(error["message"].as_str().unwrap().contains(says), "{error}");
+        assert_eq!((&error["code"], &error["data"]["verdict"]), (&json!(-32603), &json!("tool_error")), "{error}");
+    }
+    // The tools are not listed at first, but are found and called.
+    assert!(!it.client.tools().await.contains(&"get_tags".to_owned()));
+    assert!(it.client.ok("holdfast_tools", json!({"find": "project tags"})).await.contains("get_tags"));
+    assert!(it.client.ok("get_gameobject", json!({"instance_id": 1})).await.contains("Main Camera"));
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_of_a_packages_server_is_not_offered_if_its_tool_is_denied() {
+    let mut policy = Policy::default();
+    policy.deny(vec![Pattern::parse("get_tags").unwrap(), Pattern::parse("manage_prefabs").unwrap()], "--deny");
+    let (mut it, _unity) = with_resources(policy, &[]).await;
+    let resources = listed(&mut it).await;
+    assert!(
+        !resources.contains(&"mcpforunity://project/tags".to_owned()) && resources.len() == 5 + 13,
+        "{resources:?}"
+    );
+    assert!(templates(&mut it).await.iter().all(|template| !template.contains("prefab")));
+    for (uri, rule) in [
+        ("mcpforunity://project/tags", "deny \"get_tags\" (--deny)"),
+        ("mcpforunity://prefab/Assets%2FA.prefab", "deny \"manage_prefabs\" (--deny)"),
+    ] {
+        let error = refused(&mut it, uri).await;
+        assert_eq!(error["data"]["verdict"], "not_executed", "{error}");
+        assert!(error["message"].as_str().unwrap().contains(rule), "{error}");
     }
     it.close().await;
 }

@@ -125,6 +125,8 @@ pub struct Facts {
     pub sent_as: &'static [(&'static str, &'static str)],
     /// The tool that reads Unity's console, if there is one.
     pub console: Option<&'static str>,
+    /// The address of a resource that the package's own server has and the editor answers, if there is one.
+    pub resource: Option<&'static str>,
     /// Names that a tool of another package has for the tool of this one, as (this one's, the others').
     pub other_names: &'static [(&'static str, &'static [&'static str])],
 }
@@ -178,6 +180,7 @@ impl Facts {
         sent_as: &[],
         unnumbered: false,
         console: Some("get-logs"),
+        resource: None,
         other_names: &[],
     };
 }

@@ -26,7 +26,8 @@ use crate::link::{Destination, Port};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::editor_argument::is_taken;
 use crate::protocol::mcp::{
-    Catalogue, Found, GatewayCall, GatewayTool, Member, OfferRequest, Resource, ToolResult, editor_name, take_editor,
+    AnyResource, Catalogue, Found, GatewayCall, GatewayTool, Member, OfferRequest, Resource, ToolResult, editor_name,
+    take_editor,
 };
 use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session::Message;
@@ -131,7 +132,9 @@ impl SessionActor {
             let nth = state.asking.last_key_value().map_or(0, |(nth, _)| nth + 1);
             let of = |tool| calls.iter().any(|new: &NewRequest| GatewayTool::from_name(&new.call.name) == Some(tool));
             let reads = |resource| {
-                offers.iter().any(|new| matches!(&new.call, OfferRequest::Read(read) if read.resource == resource))
+                offers.iter().any(
+                    |new| matches!(&new.call, OfferRequest::Read(read) if read.resource == AnyResource::Own(resource)),
+                )
             };
             let ask = Ask {
                 call,

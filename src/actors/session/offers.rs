@@ -1,5 +1,5 @@
 //! Answers requests for resources and prompts. Everything is answered at once from what is known, except Unity's
-//! console. To read the console is a call of the editor's tool, and all rules for calls hold.
+//! console and the resources of a package's own server. To read those is a call of the editor's tool, and all rules for calls hold.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -16,12 +16,12 @@ use crate::core::user_text::{self, PromptFacts};
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::link::{Destination, Port};
-use crate::protocol::dialect::EditorTool;
+use crate::protocol::dialect::{EditorTool, PackageResource};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::request::List;
 use crate::protocol::mcp::{
-    self, CallTool, Entry, GatewayTool, OfferRequest, Offered, Prompt, ReadResource, Resource, ToolResult,
+    self, AnyResource, CallTool, Entry, GatewayTool, OfferRequest, Offered, Prompt, ReadResource, Resource, ToolResult,
 };
 
 /// An editor that a request is about, with its name if the session may use several.
@@ -43,13 +43,15 @@ impl SessionActor {
         }
         let profile = &asked.profile;
         let result = match offer {
-            OfferRequest::ListResources => {
+            OfferRequest::ListResources | OfferRequest::ListTemplates => {
                 let offered = self.offered(Some(heading));
-                let result = mcp::resources_list_result(&offered, profile);
+                let result = match offer {
+                    OfferRequest::ListTemplates => mcp::templates_list_result(&offered, profile),
+                    _ => mcp::resources_list_result(&offered, profile),
+                };
                 self.seat.client.with_handshake(|client| client.resources_told = Some(offered.into()));
                 result
             }
-            OfferRequest::ListTemplates => mcp::templates_list_result(profile),
             OfferRequest::ListPrompts => mcp::prompts_list_result(profile),
             OfferRequest::GetPrompt(get) => {
                 let text = user_text::prompt(&get, &self.prompt_facts(heading, get.prompt), Instant::now());
@@ -75,14 +77,23 @@ impl SessionActor {
     }
 
     fn offered(&self, heading: Option<&Heading>) -> Vec<Offered> {
-        let of = |resource| Offered { resource, editor: None };
+        let of = |resource| Offered { resource: AnyResource::Own(resource), editor: None };
         let editors = heading.is_some().then_some(Resource::Editors);
         let mut offered: Vec<Offered> =
             [Some(Resource::Status), editors, Some(Resource::Calls)].into_iter().flatten().map(of).collect();
-        for (editor, link) in self.meant(heading) {
-            let console = self.offered_tool(&link, Role::Console).map(|_| Resource::Console);
-            let of_link = [Some(Resource::CompileErrors), console].into_iter().flatten();
+        let meant = self.meant(heading);
+        for (editor, link) in &meant {
+            let console = self.offered_tool(link, Role::Console).map(|_| Resource::Console);
+            let of_link = [Some(Resource::CompileErrors), console].into_iter().flatten().map(AnyResource::Own);
             offered.extend(of_link.map(|resource| Offered { resource, editor: editor.clone() }));
+        }
+        for (editor, link) in &meant {
+            let is_offered = |resource: &&PackageResource| {
+                let entry = entry_of(link, &[&resource.tool]).filter(|entry| answers(entry, resource));
+                entry.is_some_and(|entry| link.refusal(&entry, self.seat.client.id).is_none())
+            };
+            let of_link = link.dialect().resources().iter().filter(is_offered);
+            offered.extend(of_link.map(|one| Offered { resource: AnyResource::Package(one), editor: editor.clone() }));
         }
         offered
     }
@@ -156,14 +167,19 @@ impl SessionActor {
     fn read(&self, heading: &Heading, new: NewRequest<ReadResource>) {
         let here = self.seat.link();
         match new.call.resource {
-            Resource::Status => self.read_own(heading, new, GatewayTool::Status),
-            Resource::Editors => self.read_own(heading, new, GatewayTool::Editors),
-            Resource::Calls => self.read_own(heading, new, GatewayTool::Calls),
-            Resource::CompileErrors | Resource::Console => match self.link_of(heading, &here, &new) {
-                Ok(link) if new.call.resource == Resource::Console => self.read_console(&link, new),
-                Ok(link) => self.seat.tools_on(&here).answer(new.asked, of_value(&compile_errors(&link))),
+            AnyResource::Own(Resource::Status) => self.read_own(heading, new, GatewayTool::Status),
+            AnyResource::Own(Resource::Editors) => self.read_own(heading, new, GatewayTool::Editors),
+            AnyResource::Own(Resource::Calls) => self.read_own(heading, new, GatewayTool::Calls),
+            resource => match self.link_of(heading, &here, &new) {
+                Ok(link) => match resource {
+                    AnyResource::Package(resource) => self.read_of_package(&link, resource, new),
+                    AnyResource::Own(Resource::Console) => self.read_console(&link, new),
+                    AnyResource::Own(_) => {
+                        self.seat.tools_on(&here).answer(new.asked, of_value(&compile_errors(&link)));
+                    }
+                },
                 // The compile errors of all editors can be told at once, because nothing is run.
-                Err(Refusal::Unnamed { .. }) if new.call.resource == Resource::CompileErrors => {
+                Err(Refusal::Unnamed { .. }) if resource == AnyResource::Own(Resource::CompileErrors) => {
                     let of_editor = |(name, link): Named| {
                         let mut told = compile_errors(&link);
                         if let Value::Object(told) = &mut told {
@@ -213,7 +229,7 @@ impl SessionActor {
             },
             // The last compile result of a closed editor is still known.
             Choice::Refused(Refusal::Away { cause, project, name, editors }) => match self.seat.links.find(&project) {
-                Some(link) if new.call.resource == Resource::CompileErrors => Ok(link),
+                Some(link) if new.call.resource == AnyResource::Own(Resource::CompileErrors) => Ok(link),
                 _ => Err(Refusal::Away { cause, project, name, editors }),
             },
             Choice::Refused(refusal) => Err(refusal),
@@ -222,7 +238,6 @@ impl SessionActor {
 
     /// Reads Unity's console, by a call of the editor's tool.
     fn read_console(&self, link: &Port, new: NewRequest<ReadResource>) {
-        let is_live = link.published().source == Source::Live;
         let name = match tool_of(link, Role::Console) {
             Some(entry) if !only_reads(&entry.tool) => {
                 return self.not_found(&new, "the editor does not declare its console tool to be read-only");
@@ -230,9 +245,20 @@ impl SessionActor {
             Some(entry) => entry.name,
             // The tools are not known yet: the call waits for them like any other.
             None => match Role::Console.names(link).first() {
-                Some(name) if !is_live || *link.destination() == Destination::Nowhere => (*name).to_owned(),
+                Some(name) if !are_tools_known(link) => (*name).to_owned(),
                 _ => return self.not_found(&new, "Unity's package has no tool that reads the console"),
             },
+        };
+        self.accept(link, as_call(new, &name, None));
+    }
+
+    /// Reads a resource of the server of the editor's package, by a call of the tool that answers it.
+    fn read_of_package(&self, link: &Port, resource: &PackageResource, new: NewRequest<ReadResource>) {
+        let has_it = *link.destination() == Destination::Nowhere || link.dialect().resources().contains(resource);
+        let name = match entry_of(link, &[&resource.tool]) {
+            Some(entry) if has_it && answers(&entry, resource) => entry.name,
+            None if has_it && !are_tools_known(link) => resource.tool.clone(),
+            _ => return self.not_found(&new, "Unity's package has no such resource"),
         };
         self.accept(link, as_call(new, &name, None));
     }
@@ -263,17 +289,30 @@ impl Role {
 
 /// Returns the editor's tool for this purpose, as it is listed.
 fn tool_of(link: &Port, role: Role) -> Option<Entry> {
-    let names = role.names(link);
+    entry_of(link, role.names(link))
+}
+
+/// Returns the first tool that has one of these names in the editor, as it is listed.
+fn entry_of(link: &Port, names: &[&str]) -> Option<Entry> {
     let published = link.published();
     let mut entries = published.catalogue.entries().iter();
     entries.find(|entry| names.contains(&entry.tool.name.as_str())).cloned()
 }
 
-/// The call of a tool without arguments, whose result is read as a resource.
+/// Whether a tool answers a resource of the package's server, and changes nothing by that. A tool of the project may have its name.
+fn answers(entry: &Entry, resource: &PackageResource) -> bool {
+    only_reads(&entry.tool) || !resource.arguments.is_empty()
+}
+
+/// Whether the editor's own list is known. Until then a call of any tool waits.
+fn are_tools_known(link: &Port) -> bool {
+    link.published().source == Source::Live && *link.destination() != Destination::Nowhere
+}
+
+/// The call of a tool, whose result is read as a resource.
 fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValue>>) -> NewRequest {
     let NewRequest { asked, hold, id, requester, call: read, since, has_asked } = new;
-    let ReadResource { progress_token, trace, .. } = read;
-    let arguments = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
+    let ReadResource { arguments, progress_token, trace, .. } = read;
     let call = CallTool { name: tool.to_owned(), arguments, progress_token, trace, editor };
     NewRequest { asked, hold, id, requester, call, since, has_asked }
 }

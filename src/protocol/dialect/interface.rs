@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 use super::{
     BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted,
     Heartbeat, Hello, Inbound, JobProgress, JournalKey, JournalOutcome, ListStep, LocalSocket, Order, OwnServer,
-    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Recovery,
-    Reply, Secret, Sending, Shape, Standing, ToolListing, Turn, UnreadableCalls, UserFile, WireId, WorkStatus, Wreck,
+    PackageResource, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent,
+    Reception, Recovery, Reply, Secret, Sending, Shape, Standing, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    WorkStatus, Wreck,
 };
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -148,6 +149,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// is none.
     fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
+    }
+    /// The resources of the package's own server that the editor can answer.
+    fn resources(&self) -> &'static [PackageResource] {
+        &[]
     }
     /// Returns the names of the tools that a call of this tool would call in the editor, by the editor's own names.
     /// Most tools call no other tools.

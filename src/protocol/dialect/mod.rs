@@ -21,6 +21,7 @@ mod other_names;
 pub mod pipeline;
 mod project;
 mod properties;
+mod resources;
 mod rpc;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,7 @@ pub use self::interface::Dialect;
 pub use self::orders::*;
 pub use self::project::*;
 pub use self::properties::*;
+pub use self::resources::PackageResource;
 pub use self::tools::*;
 pub use self::wreck::{Wreck, WreckPart};
 pub use holdfast::UnreadableCalls;

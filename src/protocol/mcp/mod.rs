@@ -39,8 +39,8 @@ pub use request::{
     CallTool, ClientInfo, Initialize, Method, Notification, OfferRequest, Request, parse_notification, parse_request,
 };
 pub use resources::{
-    AnswerForm, Offered, ReadResource, Resource, not_found, read_error, read_result, resources_list_result,
-    templates_list_result,
+    AnswerForm, AnyResource, Offered, ReadResource, Resource, not_found, read_error, read_result,
+    resources_list_result, templates_list_result,
 };
 pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{NamedRoots, parse_roots, roots_list_request};

@@ -100,7 +100,7 @@ pub enum Method {
     /// Fetches a prompt.
     #[strum(serialize = "prompts/get")]
     GetPrompt,
-    /// Any other method, and the list of resource templates: it is empty, and each method costs series of metrics.
+    /// Any other method, and the list of resource templates: it is rarely asked for, and each method costs series of metrics.
     #[strum(serialize = "other")]
     Other,
 }

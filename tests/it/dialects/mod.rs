@@ -45,7 +45,7 @@ fn every_moment_ends_as_expected_with_every_package() {
 
 /// To read the console is a call of the package's own tool.
 #[test]
-fn the_console_can_be_read_with_every_package_that_has_a_tool_for_it() {
+fn the_console_and_what_the_packages_server_offers_can_be_read_with_every_package_that_has_it() {
     for package in packages() {
         let mut stage = stage::Stage::set(package);
         // The read waits until the editor's tools are known, so the list after it has what the editor has.
@@ -56,6 +56,12 @@ fn the_console_can_be_read_with_every_package_that_has_a_tool_for_it() {
         let id = stage.client.ask("resources/list", &json!({}));
         let listed = stage.client.answer(id).0;
         assert_eq!(listed.to_string().contains("holdfast://console"), has_it, "{}: {listed}", package.name);
+        if let Some(uri) = package.facts.resource {
+            assert!(listed.to_string().contains(uri), "{}: {listed}", package.name);
+            let id = stage.client.ask("resources/read", &json!({"uri": uri}));
+            let read = stage.client.answer(id).0;
+            assert!(read["result"]["contents"][0]["text"].is_string(), "{}: {read}", package.name);
+        }
         stage.end();
     }
 }

@@ -14,27 +14,6 @@ use crate::tools::TIMEOUT_SECONDS;
 /// The groups of tools.
 const GROUPS: [&str; 10] =
     ["core", "docs", "vfx", "animation", "ui", "scripting_ext", "testing", "probuilder", "profiling", "asset_gen"];
-/// The commands that only read something of the editor, and are no tools.
-const RESOURCES: [&str; 17] = [
-    "get_active_tool",
-    "get_cameras",
-    "get_gameobject",
-    "get_gameobject_component",
-    "get_gameobject_components",
-    "get_layers",
-    "get_menu_items",
-    "get_prefab_stage",
-    "get_project_info",
-    "get_renderer_features",
-    "get_rendering_stats",
-    "get_selection",
-    "get_tags",
-    "get_tests",
-    "get_tests_for_mode",
-    "get_volumes",
-    "get_windows",
-];
-
 /// A custom tool of the simulated project that goes on after its first answer, beside the test tools.
 pub(super) static LONG: ToolSpec = ToolSpec {
     name: LONG_JOB,
@@ -72,11 +51,6 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static ToolSpec> {
 /// Whether a tool is one of the package.
 pub(super) fn is_built_in(name: &str) -> bool {
     LINES.iter().any(|line| line.spec.name == name)
-}
-
-/// Whether a command reads one of the resources of which the model knows nothing more.
-pub(super) fn is_resource(name: &str) -> bool {
-    RESOURCES.contains(&name)
 }
 
 /// Returns a tool as `register_tools` has it.

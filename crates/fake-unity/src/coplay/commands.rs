@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::bridge::{Bridge, V9_5};
 use super::wire::{self, done, failed};
-use super::{catalogue, jobs, scripts, unity};
+use super::{catalogue, jobs, resources, scripts, unity};
 use crate::events::Event;
 use crate::json::Object;
 use crate::model::Editor;
@@ -37,7 +37,10 @@ pub(super) fn begin(
 ) -> Begun {
     let tool = editor.state().tools.iter().find(|tool| tool.name == name).cloned();
     let Some(tool) = tool else {
-        let reply = match ask(bridge, editor, name) {
+        let reply = match ask(bridge, editor, name, params) {
+            Some(_) if bridge.is_disabled(name) => {
+                wire::refusal(&format!("Resource '{name}' is disabled in the Unity Editor."))
+            }
             Some(result) => wire::success(&result.finish()),
             None => wire::refusal(&format!("Unknown or unsupported command type: {name}")),
         };
@@ -68,7 +71,7 @@ fn replied(editor: &Editor, Done { result, then }: Done) -> Done {
 }
 
 /// Returns what a command says that is no tool; `None`: there is none of this name.
-fn ask(bridge: &Bridge, editor: &Editor, name: &str) -> Option<Object> {
+fn ask(bridge: &Bridge, editor: &Editor, name: &str, params: Map<String, Value>) -> Option<Object> {
     Some(match name {
         "ping" => Object::instead(PONG.to_owned()),
         "get_tool_states" if bridge.version >= V9_5 => {
@@ -76,10 +79,7 @@ fn ask(bridge: &Bridge, editor: &Editor, name: &str) -> Option<Object> {
             state.list_requests += 1;
             done("Retrieved tool states.", &catalogue::states(&state.tools, |tool| bridge.is_disabled(tool)))
         }
-        "get_editor_state" => done("Retrieved editor state.", &unity::state(bridge, editor)),
-        "get_project_info" => done("Retrieved project info.", &unity::project(editor)),
-        name if catalogue::is_resource(name) => done("Retrieved.", &json!({})),
-        _ => return None,
+        _ => return resources::answer(bridge, editor, name, &Arguments::of(params)),
     })
 }
 
@@ -97,6 +97,7 @@ fn call(bridge: &Arc<Bridge>, editor: &Arc<Editor>, tool: &Tool, params: Map<Str
         "manage_packages" => jobs::packages(bridge, editor, &arguments),
         jobs::LONG_JOB => Begun::ok(jobs::long(bridge, editor, &arguments)),
         "manage_editor" => Begun::ok(unity::manage_editor(bridge, editor, &arguments)),
+        "manage_prefabs" => Begun::ok(unity::manage_prefabs(&arguments)),
         "manage_scene" => Begun::ok(unity::manage_scene(&arguments)),
         "read_console" => Begun::ok(unity::read_console(editor, &arguments)),
         "manage_script" => Begun::ok(scripts::manage(&mut bridge.process().scripts, &arguments)),

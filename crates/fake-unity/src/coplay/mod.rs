@@ -14,6 +14,7 @@ mod hub;
 mod jobs;
 mod names;
 mod package;
+mod resources;
 mod scripts;
 mod stdio;
 mod unity;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::bridge::V9_5;
+use super::resources;
 use super::wire::{FRAME_MAX_BYTES, LENGTH_BYTES};
 use crate::observer::{self, Answered, Asked, NoFrame, Wire};
 use crate::package::{COMPILE_ACT, Call, Facts, Package, Port, Shape, Task, usual};
@@ -21,6 +22,27 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("script_apply_edits", "manage_script"),
     ("validate_script", "manage_script"),
 ];
+
+/// The tools that may be repeated, beside what only reads something of the editor.
+const REPEATABLE_TOOLS: [&str; 10] = [
+    "debug_request_context",
+    "find_gameobjects",
+    "get_sha",
+    "get_test_job",
+    "manage_script_capabilities",
+    "manage_tools",
+    "read_console",
+    "unity_docs",
+    "unity_reflect",
+    "validate_script",
+];
+const REPEATABLE: [&str; REPEATABLE_TOOLS.len() + resources::NAMES.len()] = {
+    let mut all = [""; REPEATABLE_TOOLS.len() + resources::NAMES.len()];
+    let (tools, rest) = all.split_at_mut(REPEATABLE_TOOLS.len());
+    tools.copy_from_slice(&REPEATABLE_TOOLS);
+    rest.copy_from_slice(&resources::NAMES);
+    all
+};
 
 /// MCP for Unity by CoplayDev.
 pub static PACKAGE: Package = Package {
@@ -41,21 +63,14 @@ pub static PACKAGE: Package = Package {
         shape: Shape::Stream { names_calls: false, names_all: false },
         unnumbered: true,
         request_max_bytes: FRAME_MAX_BYTES,
-        translates: |tool| super::catalogue::is_built_in(tool) || SCRIPTS.iter().any(|(name, _)| *name == tool),
+        translates: |tool| {
+            super::catalogue::is_built_in(tool)
+                || resources::NAMES.contains(&tool)
+                || SCRIPTS.iter().any(|(name, _)| *name == tool)
+        },
         sent_as: SCRIPTS,
         parallel: &[],
-        repeatable: &[
-            "debug_request_context",
-            "find_gameobjects",
-            "get_sha",
-            "get_test_job",
-            "manage_script_capabilities",
-            "manage_tools",
-            "read_console",
-            "unity_docs",
-            "unity_reflect",
-            "validate_script",
-        ],
+        repeatable: &REPEATABLE,
         greeting: ("\"type\":", &["raw ping", "get_tool_states"]),
         shows_reloads: true,
         one_client: true,
@@ -64,6 +79,7 @@ pub static PACKAGE: Package = Package {
         tells_of_changes: false,
         adds_arguments: true,
         console: Some("read_console"),
+        resource: Some("mcpforunity://project/tags"),
         other_names: &[
             ("read_console", &["get-logs", "console", "read_console_logs"]),
             ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
@@ -90,8 +106,10 @@ pub static PACKAGE: Package = Package {
         },
         listed: |result| {
             let tools = result.pointer("/data/tools")?;
-            let has_scripts = tools.as_array()?.iter().any(|tool| tool.get("name") == Some(&"manage_script".into()));
-            Some(observer::entries(tools)? + if has_scripts { SCRIPTS.len() } else { 0 })
+            let has = |name: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == *name));
+            // The commands behind the package's resources are in no list. A tool of the project may have the name of one.
+            let unlisted = resources::NAMES.iter().filter(|name| !has(name)).count();
+            Some(observer::entries(tools)? + unlisted + if has("manage_script") { SCRIPTS.len() } else { 0 })
         },
         is_unrun,
         ..Wire::FRAMES

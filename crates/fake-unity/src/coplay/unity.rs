@@ -14,6 +14,9 @@ use crate::tools::Arguments;
 
 /// The editor's clock at its start, in milliseconds since 1970: the moment at which its timestamps begin.
 const START_UNIX_MS: u64 = 1_753_220_096_789;
+/// The one object in the simulated scene.
+pub(super) const CAMERA: &str = "Main Camera";
+pub(super) const CAMERA_ID: i64 = 1;
 /// The simulated scene.
 const SCENE: (&str, &str) = ("SampleScene", "Assets/Scenes/SampleScene.unity");
 
@@ -99,11 +102,17 @@ pub(super) fn manage_scene(arguments: &Arguments) -> Object {
         "get_loaded_scenes" => done("Retrieved loaded scenes.", &json!([scene])),
         "get_hierarchy" => {
             let camera =
-                json!({"name": "Main Camera", "instanceID": 1, "children": [], "components": ["Transform", "Camera"]});
+                json!({"name": CAMERA, "instanceID": CAMERA_ID, "children": [], "components": ["Transform", "Camera"]});
             done("Retrieved hierarchy.", &json!({"items": [camera], "total": 1, "next_cursor": null}))
         }
         action => done(&format!("{action}: done."), &json!({})),
     }
+}
+
+/// Answers for a prefab.
+pub(super) fn manage_prefabs(arguments: &Arguments) -> Object {
+    let action = arguments.word("action");
+    done(&format!("{action}: done."), &json!({"assetPath": arguments.word("prefabPath")}))
 }
 
 /// Reads the console, which has the errors of scripts that do not compile.

@@ -10,10 +10,10 @@ use super::super::rpc::{object_text, readable};
 use super::super::unity::SCRIPT_ASSEMBLIES;
 use super::super::wreck::{self, says_failure};
 use super::super::{
-    AnswerBody, EditorAnswer, EditorError, EditorState, Heartbeat, PreparedCall, Recovery, Refusal, Refused,
-    RefusedCall, ReloadSigns, Reply, Wreck,
+    AnswerBody, EditorAnswer, EditorError, EditorState, EditorTool, Heartbeat, PreparedCall, Recovery, Refusal,
+    Refused, RefusedCall, ReloadSigns, Reply, Wreck,
 };
-use super::{arguments, within};
+use super::{arguments, catalogue, within};
 
 /// The tool after whose answer Unity may reload: it imports what has changed.
 const REFRESH: &str = "refresh_unity";
@@ -30,8 +30,8 @@ const BUSY_DATA: [&str; 3] = ["reason", "retry_after_ms", "hint"];
 const TOLD: i64 = 0;
 const TOO_LONG: i64 = 1;
 
-/// Prepares a call.
-pub(super) fn prepare(name: &str, given: &RawValue) -> PreparedCall {
+/// Prepares a call. `tool`: what the list has under this name.
+pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, given: &RawValue) -> PreparedCall {
     let reloads = name == REFRESH;
     let compiles = reloads && Members::of(given).and_then(|given| given.get("compile")) == Some(json!("request"));
     let ready = PreparedCall {
@@ -43,6 +43,9 @@ pub(super) fn prepare(name: &str, given: &RawValue) -> PreparedCall {
     if name == within::CUSTOM && within::custom(given).is_none() {
         let says = "`tool_name` must be the name of the tool that is to be called, as a text.".to_owned();
         return PreparedCall { misread: Some(says), ..ready };
+    }
+    if tool.is_some_and(catalogue::is_of_project) {
+        return ready;
     }
     match arguments::prepare(name, given) {
         Ok(arguments) => PreparedCall { arguments, ..ready },

@@ -4,6 +4,9 @@
 //! Some tools of the package's server are not offered. `manage_tools`, `set_active_instance`, `debug_request_context` and
 //! `execute_custom_tool` are about that server, and the gateway has other ways for what they do. `manage_script_capabilities` answers a
 //! fixed text. `unity_docs` reads web pages, and `find_in_file` searches in the server: neither is a request to the editor.
+//!
+//! What that server offers as resources, by commands of the editor that it lists as no tools, are tools here, in a group of their own;
+//! and each resource is a call of its tool ([`resources`]).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
@@ -15,7 +18,7 @@ use serde_json::{Map, Value, json};
 use super::super::listing::{self, Bad};
 use super::super::members::Members;
 use super::super::wreck;
-use super::super::{Annotations, EditorTool, InputSchema, ToolListing};
+use super::super::{Annotations, EditorTool, InputSchema, PackageResource, ToolListing};
 use super::form::{Form, Step};
 use crate::limits::{JSON_DEPTH_MAX, TOOLS_MAX};
 use crate::protocol::jsonrpc::depth_ok;
@@ -26,6 +29,8 @@ mod tests;
 
 /// The editor's tool whose commands are several tools here, because they are several in the package's server.
 const SCRIPTS: &str = "manage_script";
+/// The group of the tools that the editor does not list, because in the package's server they are resources.
+const RESOURCES: &str = "resources";
 
 /// A tool as `tools.json` states it.
 #[derive(Deserialize)]
@@ -50,6 +55,8 @@ pub(super) struct Tool {
     pub(super) adds: Map<String, Value>,
     #[serde(default)]
     pub(super) steps: Vec<Step>,
+    #[serde(default)]
+    resources: Vec<Resource>,
     pub(super) parameters: Vec<Parameter>,
 }
 
@@ -80,6 +87,19 @@ pub(super) struct Parameter {
     about: Option<String>,
 }
 
+/// A resource of the package's server that such a tool answers. The variables in its address are parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resource {
+    name: String,
+    address: String,
+    /// What it is, if it is not what the tool answers usually.
+    about: Option<String>,
+    /// The arguments with which it is that.
+    #[serde(default)]
+    adds: Map<String, Value>,
+}
+
 fn string() -> String {
     "string".to_owned()
 }
@@ -92,6 +112,20 @@ impl Tool {
             None if self.camel => camel(&parameter.name).into(),
             None => parameter.name.as_str().into(),
         }
+    }
+
+    fn resources(&self) -> impl Iterator<Item = PackageResource> {
+        let numbers = self.parameters.iter().filter(|one| one.kind == "integer").map(|one| &one.name);
+        let is_in = |address: &str, name: &str| address.contains(&format!("{{{name}}}"));
+        self.resources.iter().map(move |resource| PackageResource {
+            address: resource.address.clone(),
+            name: resource.name.clone(),
+            title: listing::title(&resource.name),
+            description: resource.about.as_ref().unwrap_or(&self.about).clone(),
+            tool: self.name.clone(),
+            arguments: resource.adds.clone(),
+            numbers: numbers.clone().filter(|name| is_in(&resource.address, name)).cloned().collect(),
+        })
     }
 
     fn in_editor(&self) -> EditorTool {
@@ -203,14 +237,16 @@ fn camel(name: &str) -> String {
 struct Catalogue {
     tools: Vec<Tool>,
     listed: Vec<Arc<EditorTool>>,
+    resources: Vec<PackageResource>,
     places: HashMap<String, usize>,
 }
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     let tools: Vec<Tool> = serde_json::from_str(include_str!("tools.json")).expect("tools.json is a list of tools");
     let listed = tools.iter().map(|tool| Arc::new(tool.in_editor())).collect();
+    let resources = tools.iter().flat_map(Tool::resources).collect();
     let places = tools.iter().enumerate().map(|(at, tool)| (tool.name.clone(), at)).collect();
-    Catalogue { tools, listed, places }
+    Catalogue { tools, listed, resources, places }
 });
 
 /// What `tools.json` states of a tool; `None` for a tool of the project.
@@ -221,6 +257,16 @@ pub(super) fn stated(tool: &str) -> Option<&'static Tool> {
 /// The package's tools.
 pub(super) fn all() -> &'static [Arc<EditorTool>] {
     &CATALOGUE.listed
+}
+
+/// The resources of the package's server that are calls of these tools.
+pub(super) fn resources() -> &'static [PackageResource] {
+    &CATALOGUE.resources
+}
+
+/// Whether the project has a tool of its own under a name that is one of the package's, but that the editor does not list.
+pub(super) fn is_of_project(tool: &EditorTool) -> bool {
+    stated(&tool.name).is_some_and(|stated| stated.group == RESOURCES) && !tool.annotations.read_only_hint
 }
 
 /// The editor's command of a tool.
@@ -234,11 +280,16 @@ pub(super) fn read_states(reply: &RawValue) -> Option<ToolListing> {
     let [data] = wreck::parts(reply.get().as_bytes(), ["data"]).values;
     let [tools] = wreck::parts(data?, ["tools"]).values;
     let mut listing = listing::collect(tools?, tool)?;
-    let names: BTreeSet<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
-    if names.contains(SCRIPTS) {
-        let room = TOOLS_MAX - listing.tools.len();
-        listing.tools.extend(all().iter().filter(|tool| is_part(&tool.name)).take(room).cloned());
-    }
+    let dropped = listing.dropped.iter().map(|(name, _)| name.as_str());
+    let names: BTreeSet<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).chain(dropped).collect();
+    let has_scripts = listing.tools.iter().any(|tool| tool.name == SCRIPTS);
+    let is_unlisted = |tool: &&Arc<EditorTool>| match is_part(&tool.name) {
+        true => has_scripts,
+        // A tool of the project may have the same name.
+        false => tool.group.as_deref() == Some(RESOURCES) && !names.contains(tool.name.as_str()),
+    };
+    let more: Vec<_> = all().iter().filter(is_unlisted).take(TOOLS_MAX - listing.tools.len()).cloned().collect();
+    listing.tools.extend(more);
     Some(listing)
 }
 
@@ -248,7 +299,7 @@ fn is_part(tool: &str) -> bool {
 }
 
 /// An entry of the editor's list.
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Entry {
     description: Option<String>,
     group: Option<String>,
@@ -275,7 +326,8 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     if is_part(&name) {
         return Err((Some(name), format!("a part of {SCRIPTS} has this name")));
     }
-    let mut tool = match CATALOGUE.places.get(&name).and_then(|at| all().get(*at)) {
+    let known = CATALOGUE.places.get(&name).and_then(|at| all().get(*at));
+    let mut tool = match known.filter(|known| known.group.as_deref() != Some(RESOURCES)) {
         Some(known) => (**known).clone(),
         None => {
             let entry = serde_json::from_str(entry.get());

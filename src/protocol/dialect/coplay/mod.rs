@@ -26,8 +26,8 @@ use self::project::Mode;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Greeted, Heartbeat, Hello,
-    Inbound, ListStep, Order, OwnServer, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent,
-    Reply, Roles, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    Inbound, ListStep, Order, OwnServer, PackageResource, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, PushEvent, Reply, Roles, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
 };
 use crate::limits::COPLAY_REQUEST_MAX_BYTES;
 use crate::protocol::framing::Framer;
@@ -165,10 +165,14 @@ impl Dialect for Coplay {
         &self,
         _sending: &Sending<'_>,
         name: &str,
-        _tool: Option<&EditorTool>,
+        tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        answer::prepare(name, arguments)
+        answer::prepare(name, tool, arguments)
+    }
+
+    fn resources(&self) -> &'static [PackageResource] {
+        catalogue::resources()
     }
 
     fn tools_within(&self, tool: &str, arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {

@@ -5,6 +5,7 @@ use crate::limits::CLIENT_MESSAGE_MAX_BYTES;
 use crate::limits::resources::{
     PROMPT_ARGUMENT_MAX_BYTES, RESOURCE_TEXT_MAX_BYTES, RESOURCE_URI_MAX_BYTES, RESOURCES_LISTED_MAX,
 };
+use crate::protocol::dialect::{self, PackageResource};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::stateless;
 
@@ -36,17 +37,52 @@ fn an_address_names_a_resource_and_perhaps_an_editor() {
             let uri = resource.uri(editor);
             assert!(uri.is_ascii() && !uri.contains([' ', '#']), "{uri}");
             let read = read(&serde_json::json!({"uri": uri}).to_string());
-            assert_eq!((&*read.uri, read.resource, read.editor.as_deref()), (uri.as_str(), *resource, editor));
+            assert_eq!(
+                (&*read.uri, read.resource, read.editor.as_deref()),
+                (uri.as_str(), AnyResource::Own(*resource), editor)
+            );
         }
     }
     for same in ["holdfast://status/", "HOLDFAST://Status", "holdfast://status?editor="] {
         let read = read(&serde_json::json!({"uri": same}).to_string());
-        assert_eq!((&*read.uri, read.resource, read.editor), (same, Resource::Status, None));
+        assert_eq!((&*read.uri, read.resource, read.editor), (same, AnyResource::Own(Resource::Status), None));
+        assert_eq!(read.arguments.get(), "{}");
     }
     let with = read(
         r#"{"uri":"holdfast://console","_meta":{"progressToken":7,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}"#,
     );
     assert_eq!((with.progress_token.unwrap().get(), with.trace.is_some()), ("7", true));
+}
+
+/// The resources of all packages.
+fn of_package() -> Vec<&'static PackageResource> {
+    dialect::ALL.iter().flat_map(|dialect| dialect.resources()).collect()
+}
+
+#[test]
+fn an_address_of_a_packages_server_is_a_call_with_what_stands_in_it() {
+    for resource in of_package() {
+        let address = resource.address.replace(['{', '}'], "");
+        let is_number = |name: &str| resource.numbers.iter().any(|number| number == name);
+        let address = resource.numbers.iter().fold(address, |address, name| address.replace(name, "-12"));
+        for (uri, editor) in [(address.clone(), None), (format!("{address}?editor=Castle%202"), Some("Castle 2"))] {
+            let read = read(&serde_json::json!({"uri": uri}).to_string());
+            assert_eq!((&*read.uri, read.editor.as_deref()), (uri.as_str(), editor));
+            assert_eq!(read.resource, AnyResource::Package(resource), "{uri}");
+            let arguments: Value = serde_json::from_str(read.arguments.get()).unwrap();
+            for variable in resource.address.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()) {
+                let value = if is_number(variable) { Value::from(-12) } else { Value::from(variable) };
+                assert_eq!(arguments[variable], value, "{uri}");
+            }
+        }
+        for name in &resource.numbers {
+            let uri = resource.address.replace(&format!("{{{name}}}"), "seven").replace(['{', '}'], "");
+            let params = serde_json::json!({"uri": uri}).to_string();
+            let error = offer("resources/read", &params).expect_err(&uri);
+            assert_eq!(error.code, -32602, "{uri}");
+            assert!(error.message.contains("a whole number; nothing was read"), "{}", error.message);
+        }
+    }
 }
 
 #[test]
@@ -83,7 +119,7 @@ fn each_list_has_one_page() {
         for params in [r#"{"cursor":"x"}"#, r#"{"cursor":1}"#, "[]"] {
             assert_eq!(offer(method, params).expect_err(method).code, -32602, "{method} {params}");
         }
-        // The list of templates is always empty and has no series of its own.
+        // The list of templates has no series of its own.
         let counted = if method == "resources/templates/list" { "other" } else { method };
         assert_eq!(<&str>::from(Method::from_name(method)), counted);
     }
@@ -91,8 +127,15 @@ fn each_list_has_one_page() {
 
 #[test]
 fn lists_are_bounded_and_say_what_each_version_knows() {
-    let of = |resource: Resource, editor: Option<&str>| Offered { resource, editor: editor.map(Into::into) };
-    let offered = [of(Resource::Status, None), of(Resource::Console, Some("Castle 2"))];
+    let of = |resource, editor: Option<&str>| Offered { resource, editor: editor.map(Into::into) };
+    let console = of(AnyResource::Own(Resource::Console), Some("Castle 2"));
+    let of_package = of_package();
+    let template = of_package.iter().find(|one| one.is_template()).unwrap();
+    let offered = [
+        of(AnyResource::Own(Resource::Status), None),
+        console.clone(),
+        of(AnyResource::Package(template), Some("Castle 2")),
+    ];
     for version in ProtocolVersion::ALL {
         let profile: ClientProfile = version.into();
         let list = one_line(&resources_list_result(&offered, &profile));
@@ -107,15 +150,18 @@ fn lists_are_bounded_and_say_what_each_version_knows() {
         assert_eq!(names, ["fix-compile-errors", "why-is-unity-silent"]);
         assert_eq!(listed[0]["arguments"][0]["required"], false);
         assert_eq!((listed[0].get("title").is_some(), listed[1].get("arguments")), (version.title(), None));
-        let templates = one_line(&templates_list_result(&profile));
-        assert_eq!(templates["resourceTemplates"], serde_json::json!([]));
+        let templates = one_line(&templates_list_result(&offered, &profile));
+        let [listed] = templates["resourceTemplates"].as_array().unwrap().as_slice() else { panic!("{templates}") };
+        assert_eq!(listed["uriTemplate"], format!("{}?editor=Castle%202", template.address));
+        assert_eq!((&listed["description"], listed.get("uri")), (&template.description.as_str().into(), None));
+        assert_eq!(listed.get("title").is_some(), version.title());
         let text = one_line(&read_result("holdfast://status", "{}", &profile));
         for result in [&list, &prompts, &templates, &text] {
             let hints = (result.get("ttlMs").is_some(), result.get("cacheScope").is_some());
             assert_eq!(hints, (version.is_stateless(), version.is_stateless()), "{result}");
         }
     }
-    let many = vec![of(Resource::Console, Some("x")); RESOURCES_LISTED_MAX + 5];
+    let many = vec![console; RESOURCES_LISTED_MAX + 5];
     let list = one_line(&resources_list_result(&many, &ProtocolVersion::LATEST.into()));
     assert_eq!(list["resources"].as_array().unwrap().len(), RESOURCES_LISTED_MAX);
 }

@@ -219,3 +219,47 @@ async fn resources_and_prompts_speak_of_all_editors_or_of_the_one_that_the_addre
     );
     scene.end().await;
 }
+
+/// Only one of the two editors has a package whose own server has resources.
+#[tokio::test(start_paused = true)]
+async fn a_resource_of_a_packages_server_is_read_in_the_editor_that_the_address_names() {
+    let package = Package::that(|facts| facts.resource.is_some());
+    let change = |nth, config: FakeUnityConfig| match nth {
+        0 => FakeUnityConfig { package, ..config },
+        _ => config,
+    };
+    let mut scene = Scene::with(Config::default(), 2, change).await;
+    scene.caller.list().await;
+    let ask = async |caller: &mut Caller, method: &str, params: Value| {
+        let id = caller.client.request(method, params).await;
+        caller.client.answer(&id).await.value
+    };
+    let uri = package.facts.resource.unwrap();
+    let list = ask(&mut scene.caller, "resources/list", json!({})).await.to_string();
+    assert!(
+        list.contains(&format!("{uri}?editor=Castle\"")) && !list.contains(&format!("{uri}?editor=Forest")),
+        "{list}"
+    );
+    let templates = ask(&mut scene.caller, "resources/templates/list", json!({})).await;
+    for template in templates["result"]["resourceTemplates"].as_array().unwrap() {
+        assert!(template["uriTemplate"].as_str().unwrap().ends_with("?editor=Castle"), "{template}");
+    }
+    let of_editor = format!("{uri}?editor=Castle");
+    let read = ask(&mut scene.caller, "resources/read", json!({"uri": of_editor})).await;
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("\"success\":true"), "{read}");
+    for (uri, code, says) in [
+        (uri.to_owned(), -32603, "never guesses"),
+        (format!("{uri}?editor=Forest"), -32002, "has no such resource"),
+        (format!("{uri}?editor=Nowhere"), -32603, "no Unity Editor is known"),
+    ] {
+        let answer = ask(&mut scene.caller, "resources/read", json!({"uri": uri})).await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(says), "{answer}");
+    }
+    // A session with one editor names none.
+    let list = ask(&mut scene.owners[0], "resources/list", json!({})).await.to_string();
+    assert!(list.contains(&format!("\"{uri}\"")), "{list}");
+    let list = ask(&mut scene.owners[1], "resources/list", json!({})).await.to_string();
+    assert!(!list.contains(uri), "{list}");
+    scene.end().await;
+}

@@ -56,7 +56,9 @@ async fn answers_refusals_and_lists_are_read() {
     stage.result("run_tests", json!({})).await;
     assert!(is_unrun(&stage.ask("run_tests", json!({})).await));
     let list = stage.result("get_tool_states", json!({})).await;
-    assert_eq!((PACKAGE.wire.listed)(&list), Some(stage.unity.stats().tools + 6));
+    assert_eq!((PACKAGE.wire.listed)(&list), Some(stage.unity.stats().tools + 6 + 18));
+    let with_own = json!({"data": {"tools": [{"name": "get_tags"}, {"name": "echo"}]}});
+    assert_eq!((PACKAGE.wire.listed)(&with_own), Some(2 + 17));
     assert_eq!((PACKAGE.wire.listed)(&counted.result), None);
 }
 

@@ -40,13 +40,39 @@ async fn every_built_in_tool_and_resource_answers() {
         .map(|tool| tool["name"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(names.len(), 36);
-    let resources = ["get_editor_state", "get_project_info", "get_selection", "get_tests", "get_windows"];
-    for name in names.iter().map(String::as_str).chain(resources) {
+    for name in names.iter().map(String::as_str).chain(super::super::resources::NAMES) {
         // A test run keeps others away.
         pause(60).await;
         let answer = stage.result(name, json!({"action": "get_active", "name": "A"})).await;
         assert!(answer["success"].is_boolean(), "{name}: {answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_reads_tells_of_the_scene_and_can_be_switched_off() {
+    let stage = Stage::with(FakeUnityConfig { blocked_tools: vec!["get_tags".to_owned()], ..config() }).await;
+    let camera = json!({"instanceID": 1, "pageSize": 1, "componentName": "Camera"});
+    let object = stage.result("get_gameobject", camera.clone()).await["data"].clone();
+    assert_eq!((&object["name"], &object["componentTypes"][1]), (&json!("Main Camera"), &json!("UnityEngine.Camera")));
+    let components = stage.result("get_gameobject_components", camera.clone()).await["data"].clone();
+    assert_eq!((components["components"].as_array().unwrap().len(), &components["totalCount"]), (1, &json!(2)));
+    let component = stage.result("get_gameobject_component", camera).await["data"]["component"].clone();
+    assert_eq!(component["typeName"], "UnityEngine.Camera");
+    let items = stage.result("get_menu_items", json!({"search": "Create"})).await["data"].clone();
+    assert_eq!(items, json!(["GameObject/Create Empty"]));
+    let tests = stage.result("get_tests_for_mode", json!({"mode": "EditMode"})).await["data"].clone();
+    assert_eq!((&tests["totalCount"], &tests["items"][0]["mode"]), (&json!(1), &json!("EditMode")));
+    for (name, params) in [
+        ("get_gameobject", json!({})),
+        ("get_gameobject", json!({"instanceID": 2})),
+        ("get_gameobject_component", json!({"instanceID": 1, "componentName": "Light"})),
+        ("get_tests_for_mode", json!({"mode": "edit"})),
+    ] {
+        assert_eq!(stage.result(name, params).await["success"], false, "{name}");
+    }
+    let refused = stage.ask("get_tags", json!({})).await;
+    assert_eq!(refused["error"], "Resource 'get_tags' is disabled in the Unity Editor.");
+    assert!((PACKAGE.wire.is_unrun)(&refused));
 }
 
 #[tokio::test(start_paused = true)]

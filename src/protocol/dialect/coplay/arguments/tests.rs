@@ -1,9 +1,11 @@
 //! Compares what is sent with what the package's own server sends (`tests/vectors/coplay/`), and tests where holdfast differs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::super::super::EditorTool;
 use super::super::catalogue;
 use super::*;
 
@@ -76,7 +78,10 @@ fn every_tool_action_and_parameter_is_among_the_vectors() {
         names.extend(arguments.keys().cloned());
         names.extend(arguments.get("action").and_then(Value::as_str).map(|action| format!("action {action}")));
     }
-    for tool in catalogue::all() {
+    // The package's server has no tools of those that answer resources; `catalogue/tests.rs` has what it sends for them.
+    let is_tool = |tool: &&Arc<EditorTool>| tool.group.as_deref() != Some("resources");
+    let tools: Vec<_> = catalogue::all().iter().filter(is_tool).collect();
+    for tool in &tools {
         for parameter in &catalogue::stated(&tool.name).unwrap().parameters {
             assert!(seen[&tool.name].contains(&parameter.name), "{}.{}", tool.name, parameter.name);
             for action in parameter.of.iter().filter(|_| parameter.name == "action") {
@@ -84,7 +89,7 @@ fn every_tool_action_and_parameter_is_among_the_vectors() {
             }
         }
     }
-    assert_eq!(seen.len(), catalogue::all().len());
+    assert_eq!(seen.len(), tools.len());
 }
 
 #[test]

@@ -17,8 +17,14 @@ fn states(tools: &str) -> ToolListing {
     read_states(&raw(&reply)).unwrap()
 }
 
+/// The names of the tools, without those that are in every list.
 fn names(listing: &ToolListing) -> Vec<&str> {
-    listing.tools.iter().map(|tool| tool.name.as_str()).collect()
+    let is_of_list = |tool: &&Arc<EditorTool>| tool.group.as_deref() != Some(RESOURCES);
+    listing.tools.iter().filter(is_of_list).map(|tool| tool.name.as_str()).collect()
+}
+
+fn of_resources() -> Vec<&'static str> {
+    all().iter().filter(|tool| tool.group.as_deref() == Some(RESOURCES)).map(|tool| tool.name.as_str()).collect()
 }
 
 #[test]
@@ -36,13 +42,14 @@ fn each_tool_of_the_package_that_the_editor_runs_is_there_once() {
         ("docs", 1),
         ("probuilder", 1),
         ("profiling", 1),
+        ("resources", 18),
         ("scripting_ext", 2),
         ("testing", 2),
         ("ui", 1),
         ("vfx", 3),
     ];
     assert_eq!(groups.into_iter().collect::<Vec<_>>(), expected);
-    assert_eq!((all().len(), CATALOGUE.places.len()), (43, 43));
+    assert_eq!((all().len(), CATALOGUE.places.len()), (61, 61));
     for left_out in ["manage_tools", "set_active_instance", "execute_custom_tool", "unity_docs", "find_in_file"] {
         assert!(stated(left_out).is_none());
     }
@@ -50,9 +57,16 @@ fn each_tool_of_the_package_that_the_editor_runs_is_there_once() {
 
 #[test]
 fn annotations_are_those_of_the_package() {
+    let only_reads = of_resources();
     let of = |is: fn(&EditorTool) -> bool| -> Vec<&str> {
-        all().iter().filter(|tool| is(tool)).map(|tool| tool.name.as_str()).collect()
+        let listed = all().iter().filter(|tool| !only_reads.contains(&tool.name.as_str()));
+        listed.filter(|tool| is(tool)).map(|tool| tool.name.as_str()).collect()
     };
+    for tool in all().iter().filter(|tool| only_reads.contains(&tool.name.as_str())) {
+        let Annotations { read_only_hint, destructive_hint, idempotent_hint, open_world_hint, .. } = tool.annotations;
+        let hints = (read_only_hint, destructive_hint, idempotent_hint, open_world_hint, tool.repeatable);
+        assert_eq!(hints, (true, false, true, false, true), "{}", tool.name);
+    }
     assert_eq!(
         of(|tool| tool.annotations.read_only_hint),
         ["get_sha", "get_test_job", "unity_reflect", "validate_script"]
@@ -128,6 +142,86 @@ fn the_packages_tools_have_our_schemas_and_the_scripts_tool_brings_its_parts() {
         format!("(Switched off in the package's window in Unity.) {}", console.description)
     );
     assert_eq!(names(&states(r#"{"name":"read_console"}"#)), ["read_console"]);
+}
+
+#[test]
+fn what_the_editor_reads_but_does_not_list_is_in_every_list_unless_the_project_has_its_name() {
+    let reads = of_resources();
+    let listed = |listing: &ToolListing| -> Vec<String> {
+        let is_one = |tool: &&Arc<EditorTool>| reads.contains(&tool.name.as_str());
+        listing.tools.iter().filter(is_one).map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(listed(&states("")), reads);
+    let own = states(
+        r#"{"name":"get_tags","parameters":[{"name":"of","type":"string"}]},{"name":"get_tests","parameters":7}"#,
+    );
+    let tags = &own.tools[0];
+    assert!(is_of_project(tags) && tags.input_schema.parsed()["properties"].get("of").is_some());
+    assert!(!is_of_project(&states("").tools[0]) && !is_of_project(&custom("mine", Entry::default())));
+    assert_eq!((own.dropped.len(), listed(&own).len()), (1, reads.len() - 1), "the second one cannot be read");
+    assert_eq!(own.tools.iter().filter(|tool| tool.name == "get_tags").count(), 1);
+}
+
+/// What the package's own server sends when a client reads them: observed.
+#[test]
+fn each_resource_is_a_call_of_a_tool() {
+    let arguments = |uri: &str| {
+        let mut found = resources().iter().filter_map(|one| Some((one, one.arguments_at(uri)?)));
+        let (resource, arguments) = found.next().unwrap_or_else(|| panic!("{uri}"));
+        assert!(found.next().is_none(), "{uri} is one of them");
+        let sent = super::super::arguments::prepare(&resource.tool, &raw(&Value::from(arguments.unwrap()).to_string()));
+        (resource.name.as_str(), command(&resource.tool), serde_json::from_str::<Value>(sent.unwrap().get()).unwrap())
+    };
+    let components = json!({"instanceID": -7, "pageSize": 25, "cursor": 0, "includeProperties": true});
+    let expected = [
+        ("editor/state", "editor_state", "get_editor_state", json!({})),
+        ("editor/active-tool", "editor_active_tool", "get_active_tool", json!({})),
+        ("editor/selection", "editor_selection", "get_selection", json!({})),
+        ("editor/windows", "editor_windows", "get_windows", json!({})),
+        ("editor/prefab-stage", "editor_prefab_stage", "get_prefab_stage", json!({})),
+        ("scene/cameras", "cameras", "get_cameras", json!({})),
+        ("scene/volumes", "volumes", "get_volumes", json!({})),
+        ("project/info", "project_info", "get_project_info", json!({})),
+        ("project/tags", "project_tags", "get_tags", json!({})),
+        ("project/layers", "project_layers", "get_layers", json!({})),
+        ("menu-items", "menu_items", "get_menu_items", json!({"refresh": true, "search": ""})),
+        ("pipeline/renderer-features", "renderer_features", "get_renderer_features", json!({})),
+        ("rendering/stats", "rendering_stats", "get_rendering_stats", json!({})),
+        ("tests", "get_tests", "get_tests", json!({})),
+        ("tests/PlayMode", "get_tests_for_mode", "get_tests_for_mode", json!({"mode": "PlayMode"})),
+        ("scene/gameobject/-7", "gameobject", "get_gameobject", json!({"instanceID": -7})),
+        ("scene/gameobject/-7/components", "gameobject_components", "get_gameobject_components", components),
+        (
+            "scene/gameobject/7/component/My.Box%202",
+            "gameobject_component",
+            "get_gameobject_component",
+            json!({"instanceID": 7, "componentName": "My.Box 2"}),
+        ),
+        (
+            "prefab/Assets%2FA.prefab",
+            "prefab_info",
+            "manage_prefabs",
+            json!({"action": "get_info", "prefabPath": "Assets/A.prefab"}),
+        ),
+        (
+            "prefab/Assets%2FA.prefab/hierarchy",
+            "prefab_hierarchy",
+            "manage_prefabs",
+            json!({"action": "get_hierarchy", "prefabPath": "Assets/A.prefab"}),
+        ),
+    ];
+    assert_eq!(resources().len(), expected.len());
+    for (path, name, tool, sent) in expected {
+        assert_eq!(arguments(&format!("mcpforunity://{path}")), (name, tool, sent), "{path}");
+    }
+    for resource in resources() {
+        let tool = stated(&resource.tool).unwrap();
+        let variables = resource.address.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
+        for variable in variables {
+            assert!(tool.parameters.iter().any(|one| one.name == variable), "{}", resource.address);
+        }
+        assert!(!resource.title.is_empty() && resource.description.len() <= 220, "{}", resource.name);
+    }
 }
 
 #[test]

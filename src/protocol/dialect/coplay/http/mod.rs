@@ -20,11 +20,12 @@ use serde_json::value::RawValue;
 use self::reception::{Hub, KEEP_ALIVE};
 use super::super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded, Endpoint, Greeted, Heartbeat,
-    Hello, Inbound, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent,
-    Reception, Reply, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile, WireId,
+    Hello, Inbound, ListStep, Order, PackageResource, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, PushEvent, Reception, Reply, Secret, Sending, Shape, ToolListing, Turn, UnreadableCalls, UserFile,
+    WireId,
 };
 use super::project::Mode;
-use super::{LISTED_FIRST, ROLES, answer, project, tools, within};
+use super::{LISTED_FIRST, ROLES, answer, catalogue, project, tools, within};
 use crate::limits::EDITOR_MESSAGE_MAX_BYTES;
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::websocket::WebSocket;
@@ -148,6 +149,10 @@ impl Dialect for CoplayHttp {
         if PROPERTIES.lists_first(tool) { Turn::First } else { tools::turn(tool) }
     }
 
+    fn resources(&self) -> &'static [PackageResource] {
+        catalogue::resources()
+    }
+
     fn tools_within(&self, tool: &str, arguments: &RawValue) -> Result<Vec<String>, UnreadableCalls> {
         within::tools(tool, arguments)
     }
@@ -156,10 +161,10 @@ impl Dialect for CoplayHttp {
         &self,
         _sending: &Sending<'_>,
         name: &str,
-        _tool: Option<&EditorTool>,
+        tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        answer::prepare(name, arguments)
+        answer::prepare(name, tool, arguments)
     }
 
     fn gives_up(&self, reply: &Reply) -> bool {
