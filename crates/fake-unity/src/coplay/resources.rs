@@ -110,7 +110,7 @@ fn object(name: &str, arguments: &Arguments) -> Result<Value, String> {
         })),
         "get_gameobject_components" => {
             let size = usize::try_from(arguments.whole("pageSize").unwrap_or(25)).unwrap_or_default();
-            let shown: Vec<Value> = COMPONENTS.iter().take(size).map(|name| component(name)).collect();
+            let shown: Vec<Value> = COMPONENTS.iter().take(size).map(&component).collect();
             Ok(json!({"gameObjectID": id, "components": shown, "pageSize": size, "totalCount": COMPONENTS.len()}))
         }
         _ => {
