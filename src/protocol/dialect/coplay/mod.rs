@@ -89,9 +89,8 @@ impl Dialect for Coplay {
         project::read(files, Mode::Stdio)
     }
 
-    /// It announces nothing on the connection, and its status file tells a reload: a loss without a word in it is no sign of one.
     fn announces(&self, _version: Option<&str>) -> Option<bool> {
-        None
+        Some(false)
     }
 
     fn recognizes(&self, said: &[u8]) -> Option<&'static str> {
