@@ -43,6 +43,11 @@ namespace Holdfast.Editor
                 case SerializedPropertyType.ObjectReference:
                     UnityEngine.Object? target = property.objectReferenceValue;
                     return target == null ? null : EditorObjects.Of(target).Reference;
+                case SerializedPropertyType.ManagedReference when ManagedTypes.Of(property) is { Length: > 0 } type:
+                    if (depth == Limits.PropertyDepth) return Cut;
+                    Dictionary<string, object?> parts = Parts(property, depth + 1);
+                    parts[ManagedTypes.Key] = type;
+                    return parts;
                 default:
                     if (!property.hasChildren) return null;
                     if (depth == Limits.PropertyDepth) return Cut;

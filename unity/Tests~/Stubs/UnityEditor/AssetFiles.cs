@@ -17,6 +17,9 @@ namespace UnityEditor
         // A part is under the path of its file, '#' and its number.
         private static readonly Dictionary<string, Object> Loaded = new();
 
+        // What is loaded again has the ids of the session that it had.
+        private static readonly Dictionary<long, int> Numbers = new();
+
         // The file that Unity itself has, with its main object in none.
         private const string BuiltIn = "Resources/unity_builtin_extra";
 
@@ -41,6 +44,11 @@ namespace UnityEditor
         public static string Full(string path) => Native.Current.Text("project") + "/" + path;
 
         public static void Forget(string path) => Loaded.Remove(path);
+
+        public static void ForgetPrefabs()
+        {
+            foreach (string path in Loaded.Keys.Where(k => k.EndsWith(".prefab")).ToList()) Loaded.Remove(path);
+        }
 
         public static string PathOf(Object one) =>
             Loaded.Where(l => One(l.Value).Contains(one)).Select(l => l.Key.Split('#')[0]).FirstOrDefault();
@@ -67,6 +75,11 @@ namespace UnityEditor
                 : type == typeof(Material) ? new Material(Shader.Find(File.ReadAllText(Full(path))))
                 : (Object)Activator.CreateInstance(type, true);
             made.name = Path.GetFileNameWithoutExtension(path);
+            if (made is GameObject prefab)
+            {
+                prefab.AssetFile = path;
+                foreach (Object part in prefab.Parts()) part.Number = Numbers.TryGetValue(part.Id, out int number) ? number : Numbers[part.Id] = part.Number;
+            }
             return Loaded[path] = made;
         }
 

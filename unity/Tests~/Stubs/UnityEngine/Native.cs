@@ -43,6 +43,11 @@ namespace EditorHost
         public static int Names { get; set; }
 
         public static int Popups { get; set; }
+
+        public static int Imports { get; set; }
+
+        /// <summary>How many prefabs are loaded for a change and not unloaded.</summary>
+        public static int Contents { get; set; }
     }
 
     /// <summary>Gives the stubs access to the native side.</summary>

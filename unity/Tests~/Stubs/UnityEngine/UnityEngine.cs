@@ -10,6 +10,12 @@ namespace UnityEngine
 
         internal int Number { get; set; } = ++Last;
 
+        /// <summary>Its id in its file.</summary>
+        internal long Id { get; set; } = BitConverter.ToInt64(Guid.NewGuid().ToByteArray(), 0);
+
+        /// <summary>In a prefab's instance, the object of the prefab from which it comes.</summary>
+        internal Object Source { get; set; }
+
         private string own = "";
 
         // A component has the name of its GameObject.
@@ -32,6 +38,9 @@ namespace UnityEngine
         /// <summary>The serialised properties that were set, by path.</summary>
         internal System.Collections.Generic.Dictionary<string, object> Values { get; set; } = new();
 
+        /// <summary>Whether its file has other values than it has in memory.</summary>
+        internal bool Dirty { get; set; }
+
         public HideFlags hideFlags { get; set; }
 
 #if UNITY_6000_4_OR_NEWER
@@ -53,7 +62,20 @@ namespace UnityEngine
             else one.Into(SceneManagement.SceneManager.Lasting);
         }
 
-        public static void DestroyImmediate(Object obj) => (obj as GameObject)?.Leave();
+        public static void DestroyImmediate(Object obj)
+        {
+            if (obj is Component component) component.Owner.Remove(component);
+            else (obj as GameObject)?.Leave();
+        }
+
+        public static T Instantiate<T>(T original, Transform parent) where T : Object
+        {
+            GameObject copy = ((GameObject)(object)original).Copy();
+            foreach (Object part in copy.Parts()) part.Source = null;
+            copy.name += "(Clone)";
+            copy.Under(parent.gameObject);
+            return (T)(object)copy;
+        }
     }
 
     public static class Random
