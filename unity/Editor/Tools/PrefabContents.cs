@@ -76,7 +76,9 @@ namespace Holdfast.Editor
         public string SourceOf(FoundObject here) => PrefabUtility.GetPrefabAssetPathOfNearestInstanceRoot(OwnerOf(here)) ?? "";
 
         public FoundObject? Instantiate(FoundObject prefab, FoundObject parent) =>
-            PrefabUtility.InstantiatePrefab(EditorObjects.Object(prefab), EditorObjects.GameObject(parent).transform) is GameObject made && made != null ? EditorObjects.Of(made) : null;
+            PrefabUtility.InstantiatePrefab(EditorObjects.Object(prefab), EditorObjects.GameObject(parent).transform) is GameObject made && made != null
+                ? EditorObjects.Of(made)
+                : null;
 
         private static FoundObject? InFile(string path, List<int> place, int component)
         {
@@ -103,6 +105,7 @@ namespace Holdfast.Editor
             return at;
         }
 
-        private static ChangeRefusedException Other(GameObject one) => new($"What Unity loads of the prefab is other than what it knows of {one.name}; import the file again, with edit-asset");
+        private static ChangeRefusedException Other(GameObject one) => new(
+            $"What Unity loads of the prefab is other than what it knows of {one.name}; import the file again, with edit-asset");
     }
 }

@@ -23,7 +23,7 @@ namespace Holdfast
     {
         /// <summary>What to do.</summary>
         [McpRequired]
-        [Description("Add a component to a GameObject, or Set properties of a component, an asset or settings (ProjectSettings/TagManager.asset)")]
+        [Description("Add a component to a GameObject, or Set properties of a component, an asset or settings")]
         public ComponentAction Action { get; set; }
 
         /// <summary>Which object.</summary>
@@ -36,7 +36,7 @@ namespace Holdfast
         public string Component { get; set; } = "";
 
         /// <summary>Whether import settings are set.</summary>
-        [Description("Set: the import settings of the asset's file; imports it again")]
+        [Description("Set its import settings, and import it")]
         public bool Importer { get; set; }
 
         /// <summary>Which of several components of the type.</summary>
@@ -45,8 +45,8 @@ namespace Holdfast
 
         /// <summary>The values by the property's path.</summary>
         [Description("Values by the property's path as inspect shows it, such as {\"m_Mass\": 2, \"m_Size.x\": 1, \"target\": \"World/Player\"}. " +
-            "A structure takes an object or a list of its parts. A list replaces the whole list (at most 256 values in all); \"items[3]\" is one item, " +
-            "{\"$append\": [5], \"$remove\": [0]} changes some. A reference takes a path or an id, a [SerializeReference] field {\"$type\": \"Burn\", \"seconds\": 2}")]
+            "A structure takes an object or a list of its parts. A list replaces the whole list (at most 256 values in all); items[3] is one item; " +
+            "{\"$append\": [5], \"$remove\": [0]} changes it. A reference takes a path or an id; a [SerializeReference] field {\"$type\": \"Burn\"} and parts")]
         public JObject Properties { get; set; } = new();
     }
 
@@ -120,14 +120,15 @@ namespace Holdfast
             });
         }
 
-        // A script of the project may have the last word about how files are imported.
+        // A script of the project may have the last word about how files are imported. What Unity itself notes in lists is nobody's setting.
         private static (FoundObject?, string) Imported(FoundObject one, string done, IToolContext context)
         {
             Dictionary<string, string> Values(FoundObject of) => of.View.Properties(true).ToDictionary(p => p.Name, p => Json.Write(JToken.FromObject(p.Value ?? JValue.CreateNull())));
             Dictionary<string, string> before = Values(one);
             context.Get<IAssets>().ImportSettings(one.AssetPath);
             FoundObject now = context.Get<IObjects>().Importer(one.AssetPath) ?? one;
-            List<string> other = Values(now).Where(v => before.TryGetValue(v.Key, out string was) && was != v.Value).Select(v => $"{v.Key} is {v.Value}").ToList();
+            List<string> other = Values(now).Where(v => before.TryGetValue(v.Key, out string was) && was != v.Value && v.Value[0] is not ('[' or '{'))
+                .Select(v => $"{v.Key} is {v.Value}").Take(Limits.SameObjects).ToList();
             return (now, $"{done}, and imported it" + (other.Count > 0 ? $". The import changed something: {string.Join(", ", other)}" : ""));
         }
 

@@ -65,7 +65,7 @@ namespace Holdfast
         public Shape Shape { get; set; }
 
         /// <summary>The object below which it shall be.</summary>
-        [Description("The object below which it shall be; \"/\": none; an open scene (Assets/B.unity): none, in that scene. Changing it leaves the object where it is in the world")]
+        [Description("The object below which it shall be; \"/\": none; an open scene's file: none, in it. Changing it keeps the place in the world")]
         public string? Parent { get; set; }
 
         /// <summary>The place among its siblings.</summary>

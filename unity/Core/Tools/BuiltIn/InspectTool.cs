@@ -21,7 +21,7 @@ namespace Holdfast
         public string[] Components { get; set; } = Array.Empty<string>();
 
         /// <summary>Whether the import settings are read.</summary>
-        [Description("Read the import settings of the asset's file")]
+        [Description("Read its import settings")]
         public bool Importer { get; set; }
 
         /// <summary>Whether to include properties that the inspector does not show.</summary>

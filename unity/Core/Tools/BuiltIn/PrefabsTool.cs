@@ -48,7 +48,7 @@ namespace Holdfast
         public string Object { get; set; } = "";
 
         /// <summary>The object below which an instance is put.</summary>
-        [Description("Instantiate: the object below which it shall be, also in another prefab's file (Assets/Car.prefab)")]
+        [Description("Instantiate: the object below which it shall be, also in a prefab's file")]
         public string Parent { get; set; } = "";
 
         /// <summary>Whether unsaved changes are dropped.</summary>

@@ -113,7 +113,7 @@ namespace Holdfast
     /// never lets Unity ask the user.
     /// </summary>
     [McpTool(
-        Description = "Opens, creates, saves, closes or activates a scene. Only Discard drops unsaved changes; Undo does not bring them back. " +
+        Description = "Opens, creates, saves, closes or activates a scene. Only Discard drops unsaved changes. " +
             "Example: {\"Action\": \"Open\", \"Path\": \"Assets/Scenes/Level1.unity\"}",
         Title = "Scene")]
     internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
