@@ -36,7 +36,10 @@ fn played_as_kept(stage: &mut Stage, page: &str, steps: &[Step]) {
     }
     let kept = std::fs::read_to_string(&file).unwrap_or_default();
     let differs = text.lines().zip(kept.lines()).find(|(now, kept)| now != kept);
-    assert!(text == kept, "{page} is not what is played; set UPDATE_TASKS=1, run this test again, and read the difference. First: {differs:?}");
+    assert!(
+        text == kept,
+        "{page} is not what is played; set UPDATE_TASKS=1, run this test again, and read the difference. First: {differs:?}"
+    );
 }
 
 #[test]

@@ -10,8 +10,8 @@ namespace Holdfast
     internal static class ObjectFinder
     {
         /// <summary>Says in a schema which names there are.</summary>
-        public const string Names = "its path (World/Player), an asset (Assets/Wall.mat) or what is in one (Assets/Hero.png#Hero_3, " +
-            "Assets/Car.prefab/Seat), or an id or reference from a result";
+        public const string Names = "a path (World/Player, Assets/Wall.mat, Assets/Hero.png#Hero_3, Assets/Car.prefab/Seat), or an id or " +
+            "reference from a result";
 
         private const string Global = "GlobalObjectId_";
 

@@ -49,9 +49,10 @@ namespace Holdfast.Editor
                     parts[ManagedTypes.Key] = type;
                     return parts;
                 default:
-                    if (!property.hasChildren) return null;
+                    bool isList = property.propertyType == SerializedPropertyType.Generic && property.isArray;
+                    if (!property.hasChildren && !isList) return null;
                     if (depth == Limits.PropertyDepth) return Cut;
-                    return property.isArray ? Items(property, depth + 1) : Parts(property, depth + 1);
+                    return isList ? Items(property, depth + 1) : Parts(property, depth + 1);
             }
         }
 

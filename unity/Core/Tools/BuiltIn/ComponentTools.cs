@@ -36,15 +36,15 @@ namespace Holdfast
         public string Component { get; set; } = "";
 
         /// <summary>Whether import settings are set.</summary>
-        [Description("Set its import settings, and import it")]
+        [Description("Set its import settings")]
         public bool Importer { get; set; }
 
         /// <summary>Which of several components of the type.</summary>
-        [Description("Set: which of several components of this type, from 0")]
+        [Description("Set: which of several, from 0")]
         public int Index { get; set; }
 
         /// <summary>The values by the property's path.</summary>
-        [Description("Values by the property's path as inspect shows it, such as {\"m_Mass\": 2, \"m_Size.x\": 1, \"target\": \"World/Player\"}. " +
+        [Description("Values by the property's path as inspect shows it, such as {\"m_Mass\": 2, \"target\": \"World/Player\"}. " +
             "A structure takes an object or a list of its parts. A list replaces the whole list (at most 256 values in all); items[3] is one item; " +
             "{\"$append\": [5], \"$remove\": [0]} changes it. A reference takes a path or an id; a [SerializeReference] field {\"$type\": \"Burn\"} and parts")]
         public JObject Properties { get; set; } = new();
@@ -162,7 +162,7 @@ namespace Holdfast
         public string Component { get; set; } = "";
 
         /// <summary>Which of several components of the type.</summary>
-        [Description("Which of several components of this type, from 0")]
+        [Description("Which of several, from 0")]
         public int Index { get; set; }
     }
 

@@ -93,11 +93,11 @@ namespace Holdfast
         public bool? Active { get; set; }
 
         /// <summary>The tag.</summary>
-        [Description("A tag that the project has; editor-state lists them")]
+        [Description("A tag; editor-state lists them")]
         public string? Tag { get; set; }
 
         /// <summary>The layer.</summary>
-        [Description("Name of a layer that the project has; editor-state lists them")]
+        [Description("Name of a layer; editor-state lists them")]
         public string? Layer { get; set; }
     }
 

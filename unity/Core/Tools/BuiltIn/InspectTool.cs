@@ -17,7 +17,7 @@ namespace Holdfast
         public string Object { get; set; } = "";
 
         /// <summary>The components of a GameObject that are read.</summary>
-        [Description("Types of the GameObject's components that are read, such as Rigidbody; empty: all")]
+        [Description("Types of components that are read, such as Rigidbody; empty: all")]
         public string[] Components { get; set; } = Array.Empty<string>();
 
         /// <summary>Whether the import settings are read.</summary>
