@@ -19,8 +19,8 @@ namespace UnityEditor
 
         private static readonly System.Text.Encoding Bytes = System.Text.Encoding.GetEncoding("ISO-8859-1");
 
-        // What is loaded again has the ids of the session that it had.
-        private static readonly Dictionary<long, int> Numbers = new();
+        // What is loaded again has the ids of the session that it had. A copy of a file has the same ids in it.
+        private static readonly Dictionary<(string File, long Id), int> Numbers = new();
 
         // The file that Unity itself has, with its main object in none.
         private const string BuiltIn = "Resources/unity_builtin_extra";
@@ -115,7 +115,7 @@ namespace UnityEditor
             if (made is GameObject prefab)
             {
                 prefab.AssetFile = path;
-                foreach (Object part in prefab.Parts()) part.Number = Numbers.TryGetValue(part.Id, out int number) ? number : Numbers[part.Id] = part.Number;
+                foreach (Object part in prefab.Parts()) part.Number = Numbers.TryGetValue((path, part.Id), out int number) ? number : Numbers[(path, part.Id)] = part.Number;
             }
             return Loaded[path] = made;
         }
