@@ -320,7 +320,8 @@ fn settle(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|key, _| {
-                !["StartedAt", "EndedAt", "ExecutionTimeMs", "RequestId", "Id", "GlobalId", "id"].contains(&key.as_str())
+                !["StartedAt", "EndedAt", "ExecutionTimeMs", "RequestId", "Id", "GlobalId", "id"]
+                    .contains(&key.as_str())
             });
             members.values_mut().for_each(settle);
         }
