@@ -109,7 +109,7 @@ pub fn steps() -> Vec<Step> {
 /// What was played so far.
 #[derive(Debug, Default)]
 pub struct Played {
-    transcript: String,
+    calls: Vec<(String, String)>,
     faults: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Played {
     /// Notes the answer to the call of a step, and what is wrong with it.
     pub fn note(&mut self, step: &Step, answer: &Answer) {
         let text = answer.text();
-        let _ = writeln!(self.transcript, "# {}\n> {} {}\n{text}\n", step.wants, step.tool, step.arguments);
+        self.calls.push((format!("# {}\n> {} {}", step.wants, step.tool, step.arguments), text.clone()));
         let mut fault = |what: String| self.faults.push(format!("{} ({}): {what}", step.wants, step.tool));
         if answer.verdict() != step.verdict {
             fault(format!("ended with {:?}", answer.verdict()));
@@ -135,7 +135,20 @@ impl Played {
     /// An answer was not what it must be; the transcript is in the message.
     #[must_use]
     pub fn transcript(self) -> String {
-        assert!(self.faults.is_empty(), "{}\n{}", self.transcript, self.faults.join("\n"));
-        self.transcript
+        self.transcript_of(str::to_owned)
+    }
+
+    /// Returns the transcript, with each answer as `kept` makes it.
+    ///
+    /// # Panics
+    /// An answer was not what it must be; the transcript is in the message.
+    #[must_use]
+    pub fn transcript_of(self, kept: impl Fn(&str) -> String) -> String {
+        let mut transcript = String::new();
+        for (call, answer) in &self.calls {
+            let _ = writeln!(transcript, "{call}\n{}\n", kept(answer));
+        }
+        assert!(self.faults.is_empty(), "{transcript}\n{}", self.faults.join("\n"));
+        transcript
     }
 }

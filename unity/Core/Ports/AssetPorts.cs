@@ -1,4 +1,5 @@
 #nullable enable
+using System;
 using System.Collections.Generic;
 
 namespace Holdfast
@@ -41,6 +42,9 @@ namespace Holdfast
         /// <summary>Imports one asset again, even if it has not changed.</summary>
         void Import(string path);
 
+        /// <summary>Writes the import settings of an asset that were changed in memory, and imports it with them.</summary>
+        void ImportSettings(string path);
+
         /// <summary>Imports what was changed outside of Unity.</summary>
         void Refresh();
 
@@ -48,7 +52,33 @@ namespace Holdfast
         bool Trash(string path);
 
         /// <summary>Writes an asset that was changed in memory to its file.</summary>
-        void Save(FoundObject asset);
+        /// <returns>False if it is still different in memory.</returns>
+        bool Save(FoundObject asset);
+    }
+
+    /// <summary>What came of a change of a prefab's file.</summary>
+    /// <param name="Object">The object that was returned, as it is in the file now.</param>
+    /// <param name="HasChanged">Whether the file is another one than before.</param>
+    /// <param name="CanBeUndone">Whether undo sets the file back.</param>
+    internal sealed record PrefabEdit(FoundObject? Object, bool HasChanged, bool CanBeUndone);
+
+    /// <summary>The objects of a prefab's file while it is changed. They are in no scene that tools see.</summary>
+    internal interface IPrefabContents
+    {
+        /// <summary>Changes the objects. What it does is no step of undo: the whole file is one.</summary>
+        IObjectEditor Editor { get; }
+
+        /// <summary>The object here that is this one in the file.</summary>
+        FoundObject Of(FoundObject inFile);
+
+        /// <summary>The names from below the root to an object here, each after a slash; empty for the root.</summary>
+        string PathBelowRoot(FoundObject here);
+
+        /// <summary>The prefab of which an object here is an instance, or is in one; empty if it is in none.</summary>
+        string SourceOf(FoundObject here);
+
+        /// <summary>Puts an instance of another prefab below an object here. Returns null if Unity does not.</summary>
+        FoundObject? Instantiate(FoundObject prefab, FoundObject parent);
     }
 
     /// <summary>Prefabs. Main thread. No method asks the user anything.</summary>
@@ -74,6 +104,14 @@ namespace Holdfast
 
         /// <summary>File of the prefab that is open for editing; empty if none is.</summary>
         string OpenPath { get; }
+
+        /// <summary>
+        /// Changes what is in a prefab's file without opening it, and saves it. If the action throws, the file stays as it is. In a step of
+        /// undo that is open.
+        /// </summary>
+        /// <param name="path">The file.</param>
+        /// <param name="change">Changes the objects, and returns the one that the answer shall have; null for none.</param>
+        PrefabEdit EditFile(string path, Func<IPrefabContents, FoundObject?> change);
 
         /// <summary>Opens a prefab for editing. Returns false if Unity could not.</summary>
         bool Open(string path);

@@ -23,6 +23,9 @@ namespace Holdfast
         /// scene.</summary>
         IReadOnlyList<FoundObject> Parts(string path);
 
+        /// <summary>The import settings of an asset's file; null if it has none.</summary>
+        FoundObject? Importer(string path);
+
         /// <summary>The object that a component of a GameObject is.</summary>
         FoundObject Of(ISceneComponent component);
 
@@ -51,15 +54,25 @@ namespace Holdfast
         /// <summary>The GameObject of a component; null of everything else.</summary>
         public ISceneNode? Owner { get; init; }
 
+        /// <summary>Whether it is the import settings of an asset's file.</summary>
+        public bool IsImporter { get; init; }
+
+        /// <summary>Whether it is a part of the project's settings.</summary>
+        public bool IsSettings => AssetPath.StartsWith("ProjectSettings/", StringComparison.Ordinal);
+
+        /// <summary>Of an object in a prefab's file: the names from below the root to it, joined with '/'. Otherwise empty.</summary>
+        public string Inside { get; init; } = "";
+
         /// <summary>
         /// A text by which every tool finds it again: the path of an asset; otherwise the path in the hierarchy, or the file and
         /// the part's name, with type and id. An object that is in no scene and no file has its name there.
         /// </summary>
-        public string Reference => AssetPath.Length > 0 && !IsPart ? AssetPath
+        public string Reference => AssetPath.Length > 0 && !IsPart && !IsImporter ? AssetPath
             : $"{Place} ({(View.IsMissing ? "" : View.TypeName)}, {View.Id})";
 
         /// <summary>The part of <see cref="Reference"/> without type and id.</summary>
-        public string Place => AssetPath.Length > 0 ? IsPart ? AssetPath + "#" + Name : AssetPath
+        public string Place => Inside.Length > 0 ? AssetPath + "/" + Inside
+            : AssetPath.Length > 0 ? IsPart && Node == null && Owner == null ? AssetPath + "#" + Name : AssetPath
             : (Node ?? Owner)?.Path is { Length: > 0 } path ? path : Name;
     }
 
@@ -89,6 +102,10 @@ namespace Holdfast
         /// <returns>False if Unity does not allow it, as for a part of a prefab's instance.</returns>
         bool Reparent(FoundObject one, FoundObject? parent);
 
+        /// <summary>Puts a GameObject into an open scene, below none there, without moving it in the world.</summary>
+        /// <returns>False if Unity does not allow it, as for a part of a prefab's instance.</returns>
+        bool MoveToScene(FoundObject one, string scenePath);
+
         /// <summary>Whether the second object is the first one, or lies below it.</summary>
         bool Contains(FoundObject one, FoundObject other);
 
@@ -103,12 +120,13 @@ namespace Holdfast
         /// <returns>False if Unity does not allow it, for instance since another component needs it.</returns>
         bool RemoveComponent(FoundObject one, ISceneComponent component);
 
-        /// <summary>Sets serialised properties, all of them or none.</summary>
+        /// <summary>Sets serialised properties, all of them or none. Import settings are not imported by this.</summary>
         /// <param name="target">The component or asset.</param>
         /// <param name="values">The values by the property's path, such as m_Mass or items.Array.data[0].</param>
         /// <param name="find">Finds the object to which a property shall refer.</param>
+        /// <returns>False if it had these values already.</returns>
         /// <exception cref="ToolParameterException">A property is not there, or does not take the value. Nothing was changed.</exception>
-        void Set(ISceneComponent target, JObject values, Func<string, FoundObject> find);
+        bool Set(ISceneComponent target, JObject values, Func<string, FoundObject> find);
     }
 
     /// <summary>What is to be changed of a GameObject.</summary>

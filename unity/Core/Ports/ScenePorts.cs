@@ -29,6 +29,10 @@ namespace Holdfast
         /// <returns>False if Unity did not close it.</returns>
         bool Close(SceneFile scene);
 
+        /// <summary>Reads an open scene from its file again, and drops its unsaved changes.</summary>
+        /// <returns>False if Unity did not do it.</returns>
+        bool Reload(SceneFile scene);
+
         /// <summary>Makes an open scene the one that gets new objects.</summary>
         /// <returns>False if Unity did not do it, for instance since the scene is not loaded.</returns>
         bool Activate(SceneFile scene);

@@ -72,7 +72,10 @@ namespace Holdfast
         AllowPackageChanges = 5,
 
         /// <summary>C# code that a client sends may be compiled and run in the editor.</summary>
-        AllowCodeExecution = 6
+        AllowCodeExecution = 6,
+
+        /// <summary>The project's settings may be changed: everything in ProjectSettings/.</summary>
+        AllowProjectSettings = 7
     }
 
     /// <summary>Marks a parameter that the caller must give. Newtonsoft's <c>[JsonRequired]</c> has the same effect.</summary>

@@ -10,13 +10,15 @@ namespace Holdfast
     internal static class ObjectFinder
     {
         /// <summary>Says in a schema which names there are.</summary>
-        public const string Names = "a path in the hierarchy (World/Player), an asset (Assets/Hero.prefab) or a part of one (Assets/Hero.png#Hero_3), a " +
-            "GlobalObjectId, or an id or reference from a result";
+        public const string Names = "a path (World/Player, Assets/Wall.mat, Assets/Hero.png#Hero_3, Assets/Car.prefab/Seat), or an id or " +
+            "reference from a result";
 
         private const string Global = "GlobalObjectId_";
 
+        private const string Settings = "ProjectSettings/", PrefabFile = ".prefab/";
+
         // Unity's own resources are in these two files, which AssetDatabase knows by these paths.
-        private static readonly string[] Files = { "Assets/", "Packages/", "Resources/unity_builtin_extra", "Library/unity default resources" };
+        private static readonly string[] Files = { "Assets/", "Packages/", Settings, "Resources/unity_builtin_extra", "Library/unity default resources" };
 
         // How results refer to an object: its place, type and id. Whoever writes one may leave out the id.
         private static readonly Regex Reference = new(@"^(?<place>.+) \((?<type>[A-Za-z_][\w.+]*)(, (?<id>-?\d+))?\)$", RegexOptions.CultureInvariant | RegexOptions.Singleline);
@@ -54,13 +56,30 @@ namespace Holdfast
                 : $"No open scene has an object {wanted} ({parameter}). A path begins at the root, such as World/Player; find-game-objects finds objects by name");
         }
 
+        /// <summary>Finds the import settings of an asset's file.</summary>
+        /// <exception cref="ToolParameterException">There is no such asset, or it has none.</exception>
+        public static FoundObject Importer(IToolContext context, string name, string parameter)
+        {
+            FoundObject found = Find(context, name, parameter);
+            if (found.IsImporter) return found;
+            if (found.AssetPath.Length == 0) throw new ToolParameterException($"{name} is in no asset's file, so nothing imports it ({parameter})");
+            return context.Get<IObjects>().Importer(found.AssetPath) ?? throw new ToolParameterException($"{found.AssetPath} has no import settings (Importer)");
+        }
+
+        /// <summary>Finds a GameObject: in an open scene, in the prefab that is open, or in a prefab's file. A component stands for its own.</summary>
+        /// <exception cref="ToolParameterException">There is none, or several have this path.</exception>
+        public static FoundObject Anywhere(IToolContext context, string name, string parameter)
+        {
+            FoundObject found = Find(context, name, parameter);
+            if (found.Owner != null) found = context.Get<IObjects>().Of(found.Owner);
+            return found.Node != null ? found : throw new ToolParameterException($"{name} is no GameObject ({parameter})");
+        }
+
         /// <summary>Finds a GameObject that is in an open scene, or in the prefab that is open. A component stands for its own.</summary>
         /// <exception cref="ToolParameterException">There is none, or several have this path.</exception>
         public static FoundObject GameObject(IToolContext context, string name, string parameter)
         {
-            FoundObject found = Find(context, name, parameter);
-            if (found.Owner != null) found = context.Get<IObjects>().Of(found.Owner);
-            if (found.Node == null) throw new ToolParameterException($"{name} is no GameObject ({parameter})");
+            FoundObject found = Anywhere(context, name, parameter);
             if (found.AssetPath.Length > 0)
             {
                 throw new ToolParameterException($"{name} is a prefab's file ({parameter}). Open it with prefabs and change it there, or name an instance in a scene");
@@ -79,13 +98,23 @@ namespace Holdfast
             IObjects objects = context.Get<IObjects>();
             if (IsStable(place))
             {
-                List<FoundObject> whole = objects.Find(place) is { } one ? WithType(objects, one, type) : new List<FoundObject>();
-                return whole.Count > 0 ? whole : PartsOf(objects, place, type);
+                List<FoundObject> whole = objects.Find(place) is { } one ? WithType(objects, one, type) : InPrefab(objects, place, type);
+                if (whole.Count > 0) return whole;
+                if (type.Length > 0 && objects.Importer(place) is { } importer && IsA(importer, type)) return new List<FoundObject> { importer };
+                return PartsOf(objects, place, type);
             }
             var found = new List<FoundObject>();
             if (objects.ById(place) is { } same) found.Add(same);
-            found.AddRange(SceneWalk.At(context.Get<IScenes>().Open(), place).Select(objects.Of).Where(f => f.Node!.Id != place));
+            found.AddRange(SceneWalk.At(context.Get<IScenes>().Open().SelectMany(s => s.Roots), place).Select(objects.Of).Where(f => f.Node!.Id != place));
             return found.SelectMany(f => WithType(objects, f, type)).Take(Limits.SameObjects + 1).ToList();
+        }
+
+        // What lies below the root of a prefab's file, by the names on the way.
+        private static List<FoundObject> InPrefab(IObjects objects, string place, string type)
+        {
+            int end = place.IndexOf(PrefabFile, StringComparison.Ordinal) + PrefabFile.Length;
+            if (end < PrefabFile.Length || objects.Find(place.Substring(0, end - 1)) is not { Node: { } root }) return new List<FoundObject>();
+            return SceneWalk.At(root.Children, place.Substring(end)).Select(objects.Of).SelectMany(f => WithType(objects, f, type)).Take(Limits.SameObjects + 1).ToList();
         }
 
         private static List<FoundObject> PartsOf(IObjects objects, string place, string type)
@@ -130,7 +159,8 @@ namespace Holdfast
         /// <summary>Describes an object.</summary>
         public static ObjectInfo Of(FoundObject found) => new()
         {
-            GlobalId = found.View.GlobalId, Name = found.Name, AssetPath = found.AssetPath.Length > 0 ? found.Place : "",
+            // Whether Unity finds settings again by such an id, is not known.
+            GlobalId = found.IsImporter || found.IsSettings ? "" : found.View.GlobalId, Name = found.Name, AssetPath = found.AssetPath.Length > 0 ? found.Place : "",
             Type = found.View.IsMissing ? "" : found.View.FullTypeName,
             Id = found.AssetPath.Length > 0 ? "" : found.View.Id, Path = found.AssetPath.Length > 0 ? "" : (found.Node ?? found.Owner)?.Path ?? ""
         };

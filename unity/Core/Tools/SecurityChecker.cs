@@ -55,6 +55,9 @@ namespace Holdfast
             return null;
         }
 
+        /// <summary>Returns null if a switch is on that some calls of a tool need; otherwise why they may not run.</summary>
+        public SecurityDenial? Check(SecuritySettings needed) => settings.IsOn(needed) ? null : Off(needed);
+
         private static SecurityDenial Off(SecuritySettings setting) =>
             new($"{setting} is off", setting);
     }
@@ -65,7 +68,10 @@ namespace Holdfast
     internal sealed record SecurityDenial(string Reason, SecuritySettings Setting)
     {
         /// <summary>The refusal of a call, and whose decision it is: a model would look for another way.</summary>
-        public string Refusal(string tool) =>
-            $"{tool} may not run in this project: {Reason}. Only the user can allow it, in Window > Holdfast; do not look for a way around it";
+        public string Refusal(string tool) => RefusalOf(tool + " may not run");
+
+        /// <summary>The refusal of what a sentence says, such as "it may not be changed".</summary>
+        public string RefusalOf(string doing) =>
+            $"{doing} in this project: {Reason}. Only the user can allow it, in Window > Holdfast; do not look for a way around it";
     }
 }

@@ -12,6 +12,16 @@ namespace Holdfast
         }
     }
 
+    /// <summary>Thrown inside of a step of undo when everything was as it was wanted, so that no empty step is left.</summary>
+    internal sealed class UnchangedException : Exception
+    {
+        /// <summary>Creates the exception with a sentence for the caller.</summary>
+        public UnchangedException(FoundObject one, string message) : base(message) => One = one;
+
+        /// <summary>The object that was to be changed.</summary>
+        public FoundObject One { get; }
+    }
+
     /// <summary>Makes changes as one step that the user can undo.</summary>
     internal static class UndoStep
     {
@@ -34,6 +44,10 @@ namespace Holdfast
             {
                 var (one, message) = context.Get<IUndo>().Group("AI: " + name, change);
                 return new ObjectResponse { Success = true, Message = message, Object = one == null ? null : ObjectInfo.Of(one) };
+            }
+            catch (UnchangedException e)
+            {
+                return new ObjectResponse { Success = true, Message = e.Message, Object = ObjectInfo.Of(e.One) };
             }
             catch (Exception e) when (Refusal(e) is { } reason)
             {

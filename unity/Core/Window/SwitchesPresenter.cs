@@ -48,6 +48,9 @@ namespace Holdfast
                 "AI editors may add packages to this project, from any address, and remove them. A package is code that runs in the editor."),
             Of(choices, SecuritySettings.AllowCodeExecution, "Code",
                 "AI editors may send C# code that runs in the editor at once. It can do whatever you can do on this machine."),
+            Of(choices, SecuritySettings.AllowProjectSettings, "Project settings",
+                "AI editors may change what is in ProjectSettings: tags, layers, scenes in the build, physics, quality, the player and all others. " +
+                "Undo takes it back."),
             new Switch("AllowUnprovenClients", "Clients that cannot prove themselves",
                 "Any program on this machine, also of another user, may call tools if it knows the port. Stock uLoopMCP servers need " +
                 "this. Off: only holdfast's gateway, which proves that it can read this project's files; nothing has to be set up.",

@@ -6,6 +6,7 @@ using System.Linq;
 using UnityEditor;
 using UnityEngine;
 using UnityEngine.Rendering;
+using Object = UnityEngine.Object;
 
 namespace Holdfast.Editor
 {
@@ -53,7 +54,19 @@ namespace Holdfast.Editor
 
         public bool Trash(string path) => AssetDatabase.MoveAssetToTrash(path);
 
-        public void Save(FoundObject asset) => AssetDatabase.SaveAssetIfDirty(EditorObjects.Object(asset));
+        public bool Save(FoundObject asset)
+        {
+            Object one = EditorObjects.Object(asset);
+            AssetDatabase.SaveAssetIfDirty(one);
+            return !EditorUtility.IsDirty(one);
+        }
+
+        public void ImportSettings(string path)
+        {
+            // What Unity's inspector does: with a cache of imports, the settings must be in their file before.
+            AssetDatabase.WriteImportSettingsIfDirty(path);
+            AssetImporter.GetAtPath(path).SaveAndReimport();
+        }
 
         // Editor windows are ScriptableObjects too, and no assets.
         private static IEnumerable<Type> Types(string name) => TypeCache.GetTypesDerivedFrom<ScriptableObject>().Where(t =>

@@ -2,27 +2,29 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
-using System.Reflection;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 using UnityEditor.SceneManagement;
 using UnityEngine;
+using UnityEngine.SceneManagement;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Implements the port that changes objects, with Undo.</summary>
+    /// <summary>Implements the port that changes objects: those of the open scenes or of the open prefab, or those of a prefab's file.</summary>
     internal sealed class EditorObjectEditor : IObjectEditor
     {
-        // Unity shows the name of the tool's step, so these never appear.
-        private const string Step = "holdfast";
+        private readonly IObjectSteps steps;
+        private readonly Transform? fileRoot;
 
-        // Exists from 2022.3.5f1 on. It is the only call by which the order of objects without a parent can be undone.
-        private static readonly MethodInfo? SetOrder = typeof(Undo).GetMethod(
-            "SetSiblingIndex", BindingFlags.Static | BindingFlags.Public, null, new[] { typeof(Transform), typeof(int), typeof(string) }, null);
+        /// <summary>Creates an editor.</summary>
+        /// <param name="steps">How it changes them.</param>
+        /// <param name="fileRoot">The root of a prefab's file; null for scenes and the open prefab.</param>
+        public EditorObjectEditor(IObjectSteps steps, Transform? fileRoot = null) => (this.steps, this.fileRoot) = (steps, fileRoot);
 
         public FoundObject Create(string name, string primitive, FoundObject? parent)
         {
             Transform? above = parent != null ? EditorObjects.GameObject(parent).transform
+                : fileRoot != null ? fileRoot
                 : PrefabStageUtility.GetCurrentPrefabStage() is { } stage ? stage.prefabContentsRoot.transform
                 : null;
             GameObject made = primitive.Length > 0 ? GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive))
@@ -30,8 +32,8 @@ namespace Holdfast.Editor
                 : new GameObject(name);
             made.name = name;
             if (above != null) made.layer = above.gameObject.layer;
-            Place(made);
-            if (above != null && made.transform.parent != above) Undo.SetTransformParent(made.transform, above, false, Step);
+            if (fileRoot == null) Place(made);
+            if (above != null && made.transform.parent != above) steps.SetParent(made.transform, above, false);
             if (above != null && made.transform.parent != above) throw new ChangeRefusedException($"Unity puts nothing below {above.name}");
             return EditorObjects.Of(made);
         }
@@ -44,12 +46,13 @@ namespace Holdfast.Editor
                 StageUtility.PlaceGameObjectInCurrentStage(made);
                 made.transform.SetParent(stage.prefabContentsRoot.transform, false);
             }
-            Undo.RegisterCreatedObjectUndo(made, Step);
+            new UndoSteps().Created(made);
         }
 
         // Unity's own way, since the copy of a prefab's instance must be an instance too, with what was changed of it.
         public FoundObject Duplicate(FoundObject one)
         {
+            if (fileRoot != null) return Copy(EditorObjects.GameObject(one));
 #if UNITY_6000_0_OR_NEWER
             return EditorObjects.Of(GameObjectUtility.DuplicateGameObject(EditorObjects.GameObject(one)));
 #else
@@ -67,18 +70,38 @@ namespace Holdfast.Editor
 #endif
         }
 
-        public void Delete(FoundObject one) => Undo.DestroyObjectImmediate(EditorObjects.GameObject(one));
+        // Unity's own way needs a selection or a scene that is open.
+        private static FoundObject Copy(GameObject one)
+        {
+            if (one.GetComponentsInChildren<Transform>(true).Any(PrefabUtility.IsPartOfPrefabInstance))
+            {
+                throw new ChangeRefusedException($"{one.name} has an instance of a prefab, whose copy would be none; put another instance there, with prefabs, or open the prefab");
+            }
+            GameObject copy = UnityEngine.Object.Instantiate(one, one.transform.parent);
+            copy.name = one.name;
+            return EditorObjects.Of(copy);
+        }
+
+        public void Delete(FoundObject one)
+        {
+            GameObject deleted = EditorObjects.GameObject(one);
+            string name = deleted.name;
+            Transform? above = deleted.transform.parent;
+            int before = above == null ? 0 : above.childCount;
+            steps.Destroy(deleted);
+            if (above != null && above.childCount == before) throw new ChangeRefusedException($"Unity does not delete {name} here; get-logs may tell why");
+        }
 
         public void Change(FoundObject found, ObjectChange change)
         {
             GameObject one = EditorObjects.GameObject(found);
-            Undo.RecordObject(one, Step);
+            steps.Record(one);
             if (change.Name is { } name) one.name = name;
             if (change.Active is { } active) one.SetActive(active);
             if (change.Tag is { } tag) one.tag = tag;
             if (change.Layer is { } layer) one.layer = LayerMask.NameToLayer(layer);
             Transform place = one.transform;
-            Undo.RecordObject(place, Step);
+            steps.Record(place);
             if (change.Position is { } position)
             {
                 if (change.InWorld) place.position = Vector(position);
@@ -97,18 +120,7 @@ namespace Holdfast.Editor
                 PrefabUtility.RecordPrefabInstancePropertyModifications(one);
                 PrefabUtility.RecordPrefabInstancePropertyModifications(place);
             }
-            if (change.Index is { } index) Order(place, index);
-        }
-
-        private static void Order(Transform place, int index)
-        {
-            if (SetOrder != null)
-            {
-                SetOrder.Invoke(null, new object[] { place, index, Step });
-                return;
-            }
-            if (place.parent != null) Undo.RegisterChildrenOrderUndo(place.parent, Step);
-            place.SetSiblingIndex(index);
+            if (change.Index is { } index) steps.SetOrder(place, index);
         }
 
         public bool Reparent(FoundObject one, FoundObject? parent)
@@ -116,8 +128,17 @@ namespace Holdfast.Editor
             Transform moved = EditorObjects.GameObject(one).transform;
             Transform? above = parent == null ? null : EditorObjects.GameObject(parent).transform;
             if (moved.parent == above) return true;
-            Undo.SetTransformParent(moved, above, true, Step);
+            steps.SetParent(moved, above, true);
             return moved.parent == above;
+        }
+
+        public bool MoveToScene(FoundObject one, string scenePath)
+        {
+            GameObject moved = EditorObjects.GameObject(one);
+            Scene scene = SceneManager.GetSceneByPath(scenePath);
+            if (!Reparent(one, null)) return false;
+            if (moved.scene != scene) Undo.MoveGameObjectToScene(moved, scene, UndoSteps.Name);
+            return moved.scene == scene;
         }
 
         public bool Contains(FoundObject one, FoundObject other) =>
@@ -131,23 +152,24 @@ namespace Holdfast.Editor
             Type type = Types(fullTypeName).First(t => t.FullName == fullTypeName);
             // Unity may ask the user about these.
             if (ComponentRules.Obstacle(owner, type) is { } obstacle) throw new ChangeRefusedException(obstacle);
-            Component? made = Undo.AddComponent(owner, type);
+            Component? made = steps.Add(owner, type);
             return made == null ? null : new EditorScenes.ComponentView(made);
         }
 
         public bool RemoveComponent(FoundObject one, ISceneComponent component)
         {
             var removed = (Component)((EditorScenes.ComponentView)component).One!;
-            Undo.DestroyObjectImmediate(removed);
+            steps.Destroy(removed);
             return !EditorObjects.GameObject(one).GetComponents<Component>().Contains(removed);
         }
 
-        public void Set(ISceneComponent target, JObject values, Func<string, FoundObject> find)
+        public bool Set(ISceneComponent target, JObject values, Func<string, FoundObject> find)
         {
             UnityEngine.Object one = ((EditorScenes.ComponentView)target).One!;
             using var serialized = new SerializedObject(one);
             var writer = new PropertyWriter(find);
             var ofShader = new JObject();
+            EditorBuildSettingsScene[]? scenes = null;
             foreach (JProperty value in values.Properties())
             {
                 if (one is Material material && material.HasProperty(value.Name))
@@ -155,19 +177,31 @@ namespace Holdfast.Editor
                     ofShader[value.Name] = value.Value;
                     continue;
                 }
-                writer.Write(PropertyFinder.Find(serialized, value.Name, target.TypeName), value.Value);
+                SerializedProperty property = PropertyFinder.Find(serialized, value.Name, target.TypeName);
+                if (one is EditorBuildSettings && BuildScenes.Owns(property.propertyPath)) scenes = BuildScenes.Wanted(property.propertyPath, value.Value);
+                else writer.Write(property, value.Value);
+            }
+            if (one is AssetImporter importer)
+            {
+                if (!serialized.hasModifiedProperties) return false;
+                Undo.RegisterImporterUndo(importer.assetPath, UndoSteps.Name);
+                return serialized.ApplyModifiedPropertiesWithoutUndo();
             }
             if (one is not Material changed)
             {
-                serialized.ApplyModifiedProperties();
-                return;
+                bool applied = steps.Apply(serialized);
+                if (scenes == null) return applied;
+                steps.RecordWhole(one);
+                BuildScenes.Write(scenes);
+                return true;
             }
             // The whole object, so that a value which is refused leaves nothing changed.
-            Undo.RegisterCompleteObjectUndo(one, Step);
-            if (values.Count > ofShader.Count) serialized.ApplyModifiedProperties();
+            steps.RecordWhole(one);
+            if (values.Count > ofShader.Count) steps.Apply(serialized);
             foreach (JProperty value in ofShader.Properties()) new MaterialWriter(changed, find).Write(value.Name, value.Value);
             MaterialWriter.Validate(changed);
             EditorUtility.SetDirty(one);
+            return true;
         }
 
         private static IEnumerable<Type> Types(string name) => TypeCache.GetTypesDerivedFrom<Component>()

@@ -13,11 +13,19 @@ namespace Holdfast.Editor
     {
         public FoundObject? Find(string id)
         {
+            // The project's settings are known to Unity as objects of their files, and nothing says which is the main one.
+            if (id.StartsWith("ProjectSettings/", System.StringComparison.Ordinal))
+            {
+                Object? settings = AssetDatabase.LoadAllAssetsAtPath(id).FirstOrDefault(o => o != null);
+                return settings == null ? null : Of(settings) with { AssetPath = id, IsPart = false };
+            }
             Object? found = GlobalObjectId.TryParse(id, out GlobalObjectId global)
                 ? GlobalObjectId.GlobalObjectIdentifierToObjectSlow(global)
                 : AssetDatabase.LoadMainAssetAtPath(id);
             return found == null ? null : Of(found);
         }
+
+        public FoundObject? Importer(string path) => AssetImporter.GetAtPath(path) is { } importer && importer != null ? Of(importer) : null;
 
         public FoundObject? ById(string id) => ObjectOf(id) is { } found && found != null && IsSeen(found) ? Of(found) : null;
 
@@ -64,12 +72,30 @@ namespace Holdfast.Editor
 
         public void Select(IReadOnlyList<FoundObject> objects) => Selection.objects = objects.Select(Object).ToArray();
 
-        internal static FoundObject Of(Object one) => new(
-            one.name, AssetDatabase.GetAssetPath(one) ?? "", one is GameObject node ? new EditorScenes.ObjectNode(node) : null, new EditorScenes.ComponentView(one))
+        internal static FoundObject Of(Object one)
         {
-            IsPart = AssetDatabase.Contains(one) && !AssetDatabase.IsMainAsset(one),
-            Owner = one is Component component ? new EditorScenes.ObjectNode(component.gameObject) : null
-        };
+            if (one is AssetImporter importer)
+            {
+                string file = importer.assetPath;
+                return new FoundObject(file.Substring(file.LastIndexOf('/') + 1), file, null, new EditorScenes.ComponentView(one)) { IsImporter = true };
+            }
+            bool isAsset = AssetDatabase.Contains(one);
+            GameObject? owner = one as GameObject ?? (one as Component)?.gameObject;
+            return new FoundObject(
+                one.name, AssetDatabase.GetAssetPath(one) ?? "", one is GameObject node ? new EditorScenes.ObjectNode(node) : null, new EditorScenes.ComponentView(one))
+            {
+                IsPart = isAsset && !AssetDatabase.IsMainAsset(one),
+                Owner = one is Component component ? new EditorScenes.ObjectNode(component.gameObject) : null,
+                Inside = isAsset && owner != null ? Inside(owner.transform) : ""
+            };
+        }
+
+        private static string Inside(Transform one)
+        {
+            string path = "";
+            for (Transform at = one; at.parent != null; at = at.parent) path = at.name + (path.Length > 0 ? "/" + path : "");
+            return path;
+        }
 
         internal static Object Object(FoundObject found) => ((EditorScenes.ComponentView)found.View).One!;
 

@@ -39,6 +39,8 @@ namespace Holdfast.Editor
 
         public void Revert(FoundObject instance) => PrefabUtility.RevertPrefabInstance(EditorObjects.GameObject(instance), InteractionMode.UserAction);
 
+        public PrefabEdit EditFile(string path, Func<IPrefabContents, FoundObject?> change) => PrefabContents.Edit(path, change);
+
         public string OpenPath => PrefabStageUtility.GetCurrentPrefabStage()?.assetPath ?? "";
 
         public bool Open(string path) => PrefabStageUtility.OpenPrefab(path) != null;

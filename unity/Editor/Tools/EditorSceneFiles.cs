@@ -1,6 +1,7 @@
 #nullable enable
 using System.Collections.Generic;
 using System.Linq;
+using System.Reflection;
 using UnityEditor;
 using UnityEditor.SceneManagement;
 using UnityEngine.SceneManagement;
@@ -38,6 +39,11 @@ namespace Holdfast.Editor
         public bool Save(SceneFile scene, string path) => EditorSceneManager.SaveScene(SceneManager.GetSceneAt(scene.Index), path);
 
         public bool Close(SceneFile scene) => EditorSceneManager.CloseScene(SceneManager.GetSceneAt(scene.Index), true);
+
+        // What Unity's own window calls, after it has asked the user. Its place among the open scenes stays.
+        public bool Reload(SceneFile scene) =>
+            typeof(EditorSceneManager).GetMethod("ReloadScene", BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic, null, new[] { typeof(Scene) }, null)
+                ?.Invoke(null, new object[] { SceneManager.GetSceneAt(scene.Index) }) is true;
 
         public bool Activate(SceneFile scene) => SceneManager.SetActiveScene(SceneManager.GetSceneAt(scene.Index));
     }

@@ -43,10 +43,16 @@ namespace Holdfast.Editor
                 case SerializedPropertyType.ObjectReference:
                     UnityEngine.Object? target = property.objectReferenceValue;
                     return target == null ? null : EditorObjects.Of(target).Reference;
-                default:
-                    if (!property.hasChildren) return null;
+                case SerializedPropertyType.ManagedReference when ManagedTypes.Of(property) is { Length: > 0 } type:
                     if (depth == Limits.PropertyDepth) return Cut;
-                    return property.isArray ? Items(property, depth + 1) : Parts(property, depth + 1);
+                    Dictionary<string, object?> parts = Parts(property, depth + 1);
+                    parts[ManagedTypes.Key] = type;
+                    return parts;
+                default:
+                    bool isList = property.propertyType == SerializedPropertyType.Generic && property.isArray;
+                    if (!property.hasChildren && !isList) return null;
+                    if (depth == Limits.PropertyDepth) return Cut;
+                    return isList ? Items(property, depth + 1) : Parts(property, depth + 1);
             }
         }
 

@@ -37,6 +37,11 @@ namespace Holdfast.Editor
                 case SerializedPropertyType.Integer when property.type == "ulong":
                     property.ulongValue = Whole(property, value, ulong.MinValue, ulong.MaxValue, ulong.Parse);
                     return;
+                case SerializedPropertyType.Integer when value.Type == JTokenType.String && EnumOf(property) is { } kinds:
+                    property.intValue = Enum.IsDefined(kinds, (string)value!)
+                        ? Convert.ToInt32(Enum.Parse(kinds, (string)value!), CultureInfo.InvariantCulture)
+                        : throw Refusal(property, "takes one of " + string.Join(", ", Enum.GetNames(kinds)) + ", or a number", value);
+                    return;
                 case SerializedPropertyType.Integer:
                     (long least, long most) = Range(property.type);
                     property.longValue = Whole(property, value, least, most, long.Parse);
@@ -68,10 +73,14 @@ namespace Holdfast.Editor
                     WriteReference(property, value);
                     return;
                 case SerializedPropertyType.Generic when property.isArray:
-                    WriteItems(property, value as JArray ?? throw Refusal(property, "takes a list", value));
+                    if (ListEdit.Of(value, property.arraySize, what => Refusal(property, what, value)) is { } edit) EditItems(property, edit);
+                    else WriteItems(property, value as JArray ?? throw Refusal(property, "takes a list, or {\"$append\": [...], \"$remove\": [...]}", value));
+                    return;
+                case SerializedPropertyType.ManagedReference:
+                    WriteManaged(property, value);
                     return;
                 default:
-                    if (!property.hasChildren || property.propertyType is SerializedPropertyType.ManagedReference or SerializedPropertyType.Hash128)
+                    if (!property.hasChildren || property.propertyType == SerializedPropertyType.Hash128)
                     {
                         throw Refusal(property, $"has a kind of value that cannot be set ({property.type})", value);
                     }
@@ -132,8 +141,66 @@ namespace Holdfast.Editor
         private void WriteItems(SerializedProperty array, JArray items)
         {
             if (items.Count > Limits.PropertyValues) throw new ToolParameterException($"{array.propertyPath} gets more than {Limits.PropertyValues} items (Properties)");
-            array.arraySize = items.Count;
+            Resize(array, items.Count);
             for (int i = 0; i < items.Count; i++) Write(array.GetArrayElementAtIndex(i), items[i]);
+        }
+
+        private void EditItems(SerializedProperty array, ListEdit edit)
+        {
+            foreach (int place in edit.Removed)
+            {
+                int size = array.arraySize;
+                array.DeleteArrayElementAtIndex(place);
+                // A reference may only be emptied at first.
+                if (array.arraySize == size) array.DeleteArrayElementAtIndex(place);
+            }
+            int first = array.arraySize;
+            Resize(array, first + edit.Appended.Count);
+            for (int i = 0; i < edit.Appended.Count; i++) Write(array.GetArrayElementAtIndex(first + i), edit.Appended[i]);
+        }
+
+        // Unity makes new items copies of the last one. Two items would then be one and the same managed object.
+        private static void Resize(SerializedProperty array, int size)
+        {
+            int before = array.arraySize;
+            array.arraySize = size;
+            for (int i = before; i < size; i++)
+            {
+                SerializedProperty item = array.GetArrayElementAtIndex(i);
+                if (item.propertyType == SerializedPropertyType.ManagedReference) item.managedReferenceValue = null;
+            }
+        }
+
+        // A field with [SerializeReference]: null, or the type and what is to be set of it.
+        private void WriteManaged(SerializedProperty property, JToken value)
+        {
+            if (value.Type == JTokenType.Null)
+            {
+                property.managedReferenceValue = null;
+                return;
+            }
+            ToolParameterException Wrong(string what) => Refusal(property, what, value);
+            JObject given = value as JObject ?? throw Wrong($"takes null, or {{\"{ManagedTypes.Key}\": \"...\"}} with its parts");
+            string now = ManagedTypes.Of(property);
+            if (given[ManagedTypes.Key] is { } named)
+            {
+                Type type = ManagedTypes.One(property, named.Type == JTokenType.String ? (string)named! : throw Wrong(ManagedTypes.Key + " is the name of a class"), Wrong);
+                if (ManagedTypes.NameOf(type) != now) property.managedReferenceValue = ManagedTypes.Make(type);
+            }
+            else if (now.Length == 0)
+            {
+                throw Wrong($"is null; {ManagedTypes.Key} says what it shall be: {ManagedTypes.Some(property)}");
+            }
+            WriteParts(property, new JObject(given.Properties().Where(p => p.Name != ManagedTypes.Key)));
+        }
+
+        // Of importers many values are enums in scripts and numbers in files.
+        private static Type? EnumOf(SerializedProperty property)
+        {
+            if (property.serializedObject.targetObject is not AssetImporter importer) return null;
+            PropertyInfo[] all = importer.GetType().GetProperties();
+            string? same = NearNames.Same(property.propertyPath, all.Select(p => p.Name));
+            return all.FirstOrDefault(p => p.Name == same)?.PropertyType is { IsEnum: true } type ? type : null;
         }
 
         private void WriteParts(SerializedProperty whole, JToken value)

@@ -6,7 +6,7 @@ namespace Holdfast.Editor
     {
         public void AddPorts(ServiceTable ports) => ports.Add<IEditorState>(() => new EditorStateReader())
             .Add<IConsole>(() => new EditorConsole()).Add<ICompiler>(() => new EditorCompiler()).Add<IScenes>(() => new EditorScenes())
-            .Add<IProjectFacts>(() => new EditorProjectFacts()).Add<IObjects>(() => new EditorObjects()).Add<IObjectEditor>(() => new EditorObjectEditor()).Add<IUndo>(() => new EditorUndo())
+            .Add<IProjectFacts>(() => new EditorProjectFacts()).Add<IObjects>(() => new EditorObjects()).Add<IObjectEditor>(() => new EditorObjectEditor(new UndoSteps())).Add<IUndo>(() => new EditorUndo())
             .Add<IAssets>(() => new EditorAssets()).Add<IPrefabs>(() => new EditorPrefabs()).Add<IScreen>(() => new EditorScreen())
             .Add<IPackages>(() => new EditorPackages()).Add<ICodeRunner>(() => new EditorCodeRunner())
             .Add<ISceneFiles>(() => new EditorSceneFiles()).Add<IPlayMode>(() => new EditorPlayMode())

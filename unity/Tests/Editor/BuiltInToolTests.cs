@@ -78,7 +78,7 @@ namespace Holdfast.Tests
             string inspect = typeof(InspectTool).GetCustomAttribute<McpToolAttribute>()!.Description;
             Assert.That(inspect, Does.Contain($"Of a list it shows {Limits.PropertyItems} items"));
             string values = (string)SchemaGenerator.Generate(typeof(EditComponentSchema))["properties"]!["Properties"]!["description"]!;
-            Assert.That(values, Does.Contain($"(at most {Limits.PropertyValues} values in all)").And.Contain("[SerializeReference] values cannot be set"));
+            Assert.That(values, Does.Contain($"(at most {Limits.PropertyValues} values in all)").And.Contain("[SerializeReference] field {\"$type\""));
         }
 
         [Test]

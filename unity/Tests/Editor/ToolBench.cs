@@ -203,6 +203,8 @@ namespace Holdfast.Tests
 
         public bool WouldContainItself(FoundObject prefab) => false;
 
+        public PrefabEdit EditFile(string path, Func<IPrefabContents, FoundObject?> change) => new(null, false, false);
+
         public void StopAutoSave()
         {
         }
@@ -223,6 +225,8 @@ namespace Holdfast.Tests
         public FoundObject? ById(string id) => nodes.Where(n => n.Id == id).Select(n => Of((ISceneNode)n)).FirstOrDefault();
 
         public IReadOnlyList<FoundObject> Parts(string path) => new FoundObject[0];
+
+        public FoundObject? Importer(string path) => null;
 
         public FoundObject Of(ISceneComponent component) => Of((ISceneNode)component);
 

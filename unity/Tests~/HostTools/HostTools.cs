@@ -323,7 +323,11 @@ namespace Holdfast.HostTools
 
         protected override Task<JObject> ExecuteAsync(Nothing parameters, CancellationToken token)
         {
-            var counted = new JObject { ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups, ["Hidden"] = Counted.Hidden };
+            var counted = new JObject
+            {
+                ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups, ["Hidden"] = Counted.Hidden,
+                ["Imports"] = Counted.Imports, ["Contents"] = Counted.Contents
+            };
             (Counted.GlobalIds, Counted.Names, Counted.Popups) = (0, 0, 0);
             return Task.FromResult(counted);
         }
@@ -444,6 +448,27 @@ namespace Holdfast.HostTools
     {
         [MenuItem("Tools/Count %&c")]
         public static void Count() => Native.Current.SetSession("counted", "yes");
+    }
+
+    /// <summary>What a field with [SerializeReference] of the simulated components has.</summary>
+    [Serializable]
+    public abstract class Effect
+    {
+        public int strength = 1;
+    }
+
+    [Serializable]
+    public sealed class Burn : Effect
+    {
+        public float seconds = 2.5f;
+    }
+
+    [Serializable]
+    public sealed class Freeze : Effect
+    {
+        public string note;
+
+        public Freeze(string note) => this.note = note;
     }
 
     /// <summary>A type of the project that can be an asset.</summary>

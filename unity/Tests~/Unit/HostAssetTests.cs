@@ -134,7 +134,7 @@ namespace Holdfast.Tests
             Done(client, "prefabs", new { Action = "Close" });
             Done(client, "prefabs", new { Action = "Save" }, false, "No prefab is open");
             Assert.That(Value(client, "inspect", new { Object = Hero })["Children"]!.Select(c => (string)c!), Is.EqualTo(new[] { "Hat" }));
-            Assert.That(Refused(client, "edit-game-object", new { Action = "Change", Object = Hero, Name = "X" }), Does.Contain("is a prefab's file"));
+            Assert.That(Refused(client, "edit-game-object", new { Action = "Change", Object = Hero, Name = "X" }), Does.Contain("has the name of its file"));
         }
 
         [Test]

@@ -55,6 +55,27 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_reference_to_a_prefab_outlives_a_change_of_its_file_and_a_reload()
+        {
+            using (TestClient client = Greeted())
+            {
+                Done(client, "edit-game-object", new { Action = "Create", Name = "Wheel", Shape = "Cube" });
+                Done(client, "prefabs", new { Action = "Create", Object = "Wheel", Path = "Assets/Wheel.prefab" });
+                Done(client, "delete-game-object", new { Object = "Wheel" });
+                Done(client, "edit-component", new { Action = "Set", Object = "World/Player", Component = "BoxCollider", Properties = new { target = "Assets/Wheel.prefab" } });
+                Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wheel.prefab", Component = "BoxCollider", Properties = new { speed = 7 } });
+                Assert.That((string)Referring(client, "Assets/Wheel.prefab")["results"]!.Single()["path"]!, Is.EqualTo("World/Player"));
+                Done(client, "scene", new { Action = "Save" });
+                JToken files = Value(client, "find-assets", new { ReferencesTo = "Assets/Wheel.prefab" });
+                Assert.That(files["Assets"]!.Select(a => (string)a["Path"]!), Is.EqualTo(new[] { "Assets/SampleScene.unity" }));
+            }
+            host.Order("reload");
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            Assert.That((string)Referring(after, "Assets/Wheel.prefab")["results"]!.Single()["references"]!.Single()["property"]!, Is.EqualTo("target"));
+        }
+
+        [Test]
         public void Instances_and_files_of_a_prefab_are_found()
         {
             using TestClient client = Greeted();

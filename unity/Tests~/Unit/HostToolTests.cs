@@ -335,7 +335,7 @@ namespace Holdfast.Tests
                     Is.EqualTo((false, "Assets/SampleScene.unity has changes that would be lost; save it first")));
             }
             Assert.That(Scene(client, new { Action = "Open", Path = "Assets/Other.unity", Additive = true }).Success);
-            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }), Is.EqualTo((false, "Assets/SampleScene.unity has unsaved changes; save it first")));
+            Assert.That(Scene(client, new { Action = "Close", Path = "Assets/SampleScene.unity" }), Is.EqualTo((false, "Assets/SampleScene.unity has unsaved changes; save it first, or drop them with Discard")));
             string sample = Path.Combine(project, "Assets", "SampleScene.unity");
             File.WriteAllText(sample, "");
             File.SetAttributes(sample, FileAttributes.ReadOnly);

@@ -65,7 +65,7 @@ namespace Holdfast
         public Shape Shape { get; set; }
 
         /// <summary>The object below which it shall be.</summary>
-        [Description("The object below which it shall be; \"/\": none. Changing it leaves the object where it is in the world")]
+        [Description("The object below which it shall be; \"/\": none; an open scene's file: none, in it. Changing it keeps the place in the world")]
         public string? Parent { get; set; }
 
         /// <summary>The place among its siblings.</summary>
@@ -93,11 +93,11 @@ namespace Holdfast
         public bool? Active { get; set; }
 
         /// <summary>The tag.</summary>
-        [Description("A tag that the project has; editor-state lists them")]
+        [Description("A tag; editor-state lists them")]
         public string? Tag { get; set; }
 
         /// <summary>The layer.</summary>
-        [Description("Name of a layer that the project has; editor-state lists them")]
+        [Description("Name of a layer; editor-state lists them")]
         public string? Layer { get; set; }
     }
 
@@ -119,43 +119,63 @@ namespace Holdfast
             if (creates && parameters.Object.Length > 0) throw new ToolParameterException("Object is for Duplicate and Change; where a new object shall be is Parent");
             if (!creates && parameters.Shape != Shape.None) throw new ToolParameterException("Shape is for Create only");
             ObjectChange change = Checked(parameters, context);
-            FoundObject? one = creates ? null : ObjectFinder.GameObject(context, parameters.Object, "Object");
+            FoundObject? one = creates ? null : ObjectFinder.Anywhere(context, parameters.Object, "Object");
             bool moves = !string.IsNullOrEmpty(parameters.Parent);
-            FoundObject? parent = moves && parameters.Parent != "/" ? ObjectFinder.GameObject(context, parameters.Parent!, "Parent") : null;
-            IObjectEditor editor = context.Get<IObjectEditor>();
+            string? scene = moves ? Scene(parameters.Parent!.Trim(), context) : null;
+            FoundObject? parent = moves && scene == null && parameters.Parent != "/" ? ObjectFinder.Anywhere(context, parameters.Parent!, "Parent") : null;
+            if (one?.AssetPath.Length > 0)
+            {
+                if (parameters.Parent == "/" || scene != null) throw new ToolParameterException("Everything in a prefab lies below its root (Parent)");
+                if (one.Inside.Length == 0) CheckRoot(parameters, one.Node!, moves);
+            }
             if (OpenPrefab.Root(context) is { } root)
             {
-                if (parameters.Parent == "/") throw new ToolParameterException($"Everything in a prefab lies below its root, {root.Name} (Parent)");
-                if (one?.Node!.Id == root.Id && parameters.Name != null && parameters.Name != root.Name)
-                {
-                    throw new ToolParameterException("The root of a prefab has the name of its file. Close the prefab, then rename the file with edit-asset, Move (Name)");
-                }
-                if (one?.Node!.Id == root.Id && (moves || parameters.Action == GameObjectAction.Duplicate))
-                {
-                    throw new ToolParameterException("The root of a prefab can be neither moved nor duplicated (Object)");
-                }
+                if (parameters.Parent == "/" || scene != null) throw new ToolParameterException($"Everything in a prefab lies below its root, {root.Name} (Parent)");
+                if (one?.Node!.Id == root.Id) CheckRoot(parameters, root, moves);
             }
-            if (parent != null && parameters.Action == GameObjectAction.Change && editor.Contains(one!, parent))
+            if (parent != null && parameters.Action == GameObjectAction.Change && context.Get<IObjectEditor>().Contains(one!, parent))
             {
                 throw new ToolParameterException($"{parameters.Parent} lies below {parameters.Object} itself (Parent)");
             }
-            return Task.FromResult(UndoStep.Run(context, $"{parameters.Action} {parameters.Name ?? one!.Name}", () =>
+            return Task.FromResult(Workplace.Run(context, $"{parameters.Action} {parameters.Name ?? one!.Name}", new[] { one, parent }, place =>
             {
+                IObjectEditor editor = place.Editor;
+                FoundObject? below = parent == null ? null : place.Here(parent);
                 FoundObject made = parameters.Action switch
                 {
-                    GameObjectAction.Create => editor.Create(parameters.Name!, parameters.Shape == Shape.None ? "" : parameters.Shape.ToString(), parent),
-                    GameObjectAction.Duplicate => editor.Duplicate(one!),
-                    _ => one!
+                    GameObjectAction.Create => editor.Create(parameters.Name!, parameters.Shape == Shape.None ? "" : parameters.Shape.ToString(), below),
+                    GameObjectAction.Duplicate => editor.Duplicate(place.Here(one!)),
+                    _ => place.Here(one!)
                 };
-                if (moves && !creates && !editor.Reparent(made, parent))
+                if (scene != null ? !editor.MoveToScene(made, scene) : moves && !creates && !editor.Reparent(made, below))
                 {
                     throw new ChangeRefusedException($"Unity does not move {made.Name} there. A part of a prefab's instance is moved in the prefab itself: open it with prefabs");
                 }
                 editor.Change(made, change);
                 // Its name and its place have changed.
                 made = context.Get<IObjects>().Of(made.Node!);
-                return (made, $"{parameters.Action}d {made.Node!.Path}".Replace("Duplicated", "Duplicated as"));
+                return (made, $"{parameters.Action}d {place.NameOf(made)}".Replace("Duplicated", "Duplicated as") + (scene == null ? ""
+                    : $" in {scene}" + (creates ? "" : ". References between objects of two scenes are lost when they are saved")));
             }));
+        }
+
+        private static void CheckRoot(EditGameObjectSchema parameters, ISceneNode root, bool moves)
+        {
+            if (parameters.Name != null && parameters.Name != root.Name)
+            {
+                throw new ToolParameterException("The root of a prefab has the name of its file. Close the prefab, then rename the file with edit-asset, Move (Name)");
+            }
+            if (moves || parameters.Action == GameObjectAction.Duplicate) throw new ToolParameterException("The root of a prefab can be neither moved nor duplicated (Object)");
+        }
+
+        // An open scene, by its file. Whatever else ends like this is the name of an object.
+        private static string? Scene(string parent, IToolContext context)
+        {
+            if (!parent.EndsWith(".unity", StringComparison.Ordinal)) return null;
+            SceneFile? open = context.Get<ISceneFiles>().Open().FirstOrDefault(s => s.Path == parent);
+            return open is { IsLoaded: true } ? open.Path
+                : parent.StartsWith("Assets/", StringComparison.Ordinal) ? throw new ToolParameterException($"{parent} is not open; list-scenes has the open scenes (Parent)")
+                : null;
         }
 
         private static ObjectChange Checked(EditGameObjectSchema given, IToolContext context)
@@ -206,12 +226,13 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override Task<ObjectResponse> ExecuteAsync(DeleteGameObjectSchema parameters, IToolContext context)
         {
-            FoundObject one = ObjectFinder.GameObject(context, parameters.Object, "Object");
-            if (OpenPrefab.Root(context)?.Id == one.Node!.Id) throw new ToolParameterException("The root of a prefab cannot be deleted; delete the prefab's file (Object)");
-            string path = one.Node!.Path;
-            return Task.FromResult(UndoStep.Run(context, "Delete " + one.Name, () =>
+            FoundObject one = ObjectFinder.Anywhere(context, parameters.Object, "Object");
+            if (OpenPrefab.Root(context)?.Id == one.Node!.Id || (one.AssetPath.Length > 0 && one.Inside.Length == 0)) throw new ToolParameterException("The root of a prefab cannot be deleted; delete the prefab's file (Object)");
+            return Task.FromResult(Workplace.Run(context, "Delete " + one.Name, new FoundObject?[] { one }, place =>
             {
-                context.Get<IObjectEditor>().Delete(one);
+                FoundObject deleted = place.Here(one);
+                string path = place.NameOf(deleted);
+                place.Editor.Delete(deleted);
                 return (null, "Deleted " + path);
             }));
         }

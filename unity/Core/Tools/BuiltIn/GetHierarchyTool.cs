@@ -137,7 +137,7 @@ namespace Holdfast
             IEnumerable<ISceneNode> roots = scenes.SelectMany(s => s.Roots);
             if (!string.IsNullOrEmpty(parameters.RootPath))
             {
-                roots = new[] { ObjectFinder.GameObject(context, parameters.RootPath!, "RootPath").Node! };
+                roots = new[] { ObjectFinder.Anywhere(context, parameters.RootPath!, "RootPath").Node! };
             }
             SceneView? active = scenes.FirstOrDefault(s => s.IsActive) ?? scenes.FirstOrDefault();
             bool playing = context.Get<IEditorState>().Read().IsPlaying;

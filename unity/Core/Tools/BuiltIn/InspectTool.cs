@@ -17,8 +17,12 @@ namespace Holdfast
         public string Object { get; set; } = "";
 
         /// <summary>The components of a GameObject that are read.</summary>
-        [Description("Types of the GameObject's components that are read, such as Rigidbody; empty: all")]
+        [Description("Types of components that are read, such as Rigidbody; empty: all")]
         public string[] Components { get; set; } = Array.Empty<string>();
+
+        /// <summary>Whether the import settings are read.</summary>
+        [Description("Read its import settings")]
+        public bool Importer { get; set; }
 
         /// <summary>Whether to include properties that the inspector does not show.</summary>
         [Description("Include what Unity's inspector hides")]
@@ -92,7 +96,7 @@ namespace Holdfast
     /// <summary>Reads one object.</summary>
     [McpTool(
         Description = "Reads one object with all values that the inspector shows: a GameObject with its components, a component, or an asset " +
-            "such as a material, with its Parts. Of a list it shows 32 items. Example: {\"Object\": \"World/Player\", \"Components\": [\"Transform\"]}",
+            "such as a material, with its Parts, or settings (ProjectSettings/TagManager.asset). Of a list it shows 32 items. Example: {\"Object\": \"World/Player\", \"Components\": [\"Transform\"]}",
         Title = "Inspect", ReadOnly = true, Parallel = true)]
     internal sealed class InspectTool : AbstractUnityTool<InspectSchema, InspectResponse>
     {
@@ -102,7 +106,7 @@ namespace Holdfast
         /// <inheritdoc/>
         protected override Task<InspectResponse> ExecuteAsync(InspectSchema parameters, IToolContext context)
         {
-            FoundObject found = ObjectFinder.Find(context, parameters.Object, "Object");
+            FoundObject found = parameters.Importer ? ObjectFinder.Importer(context, parameters.Object, "Object") : ObjectFinder.Find(context, parameters.Object, "Object");
             ObjectInfo about = ObjectInfo.Of(found);
             InspectResponse response = found.Node is { } node ? Describe(node, parameters) : new InspectResponse
             {
@@ -110,7 +114,7 @@ namespace Holdfast
             };
             (response.GlobalId, response.Id, response.Name, response.Type) = (about.GlobalId, about.Id, about.Name, about.Type);
             (response.Path, response.AssetPath) = (about.Path, about.AssetPath);
-            if (found.AssetPath.Length > 0 && !found.IsPart) ListParts(context.Get<IObjects>().Parts(found.AssetPath), response);
+            if (found.AssetPath.Length > 0 && !found.IsPart && !found.IsImporter) ListParts(context.Get<IObjects>().Parts(found.AssetPath), response);
             return Task.FromResult(response);
         }
 

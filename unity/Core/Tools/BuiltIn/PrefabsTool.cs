@@ -48,7 +48,7 @@ namespace Holdfast
         public string Object { get; set; } = "";
 
         /// <summary>The object below which an instance is put.</summary>
-        [Description("Instantiate: the object below which it shall be")]
+        [Description("Instantiate: the object below which it shall be, also in a prefab's file")]
         public string Parent { get; set; } = "";
 
         /// <summary>Whether unsaved changes are dropped.</summary>
@@ -104,7 +104,15 @@ namespace Holdfast
         {
             FoundObject prefab = Prefab(parameters.Path, context);
             if (prefabs.OpenPath.Length > 0 && prefabs.WouldContainItself(prefab)) return No($"{prefabs.OpenPath} is open, and would contain itself");
-            FoundObject? parent = parameters.Parent.Length > 0 ? ObjectFinder.GameObject(context, parameters.Parent, "Parent") : null;
+            FoundObject? parent = parameters.Parent.Length > 0 ? ObjectFinder.Anywhere(context, parameters.Parent, "Parent") : null;
+            if (parent?.AssetPath.Length > 0)
+            {
+                return Workplace.Run(context, "Instantiate " + prefab.Name, new[] { parent }, place =>
+                {
+                    FoundObject made = place.Nest(prefab, place.Here(parent)) ?? throw new ChangeRefusedException($"Unity makes no instance of {parameters.Path} there; get-logs may tell why");
+                    return (made, $"{place.NameOf(made)} is an instance of {parameters.Path}");
+                });
+            }
             return UndoStep.Run(context, "Instantiate " + prefab.Name, () =>
             {
                 FoundObject made = prefabs.Instantiate(prefab) ?? throw new ChangeRefusedException($"Unity makes no instance of {parameters.Path} here; get-logs may tell why");

@@ -62,6 +62,9 @@ namespace Holdfast
         /// <summary>Closes a scene.</summary>
         Close,
 
+        /// <summary>Reads a scene from its file again.</summary>
+        Discard,
+
         /// <summary>Makes an open scene the one that gets new objects.</summary>
         Activate
     }
@@ -71,7 +74,7 @@ namespace Holdfast
     {
         /// <summary>What to do.</summary>
         [McpRequired]
-        [Description("Open, Create, Save, Close, or Activate (make it the one that gets new objects)")]
+        [Description("Open, Create, Save, Close, Discard (drop unsaved changes), or Activate (make it the one that gets new objects)")]
         public SceneAction Action { get; set; }
 
         /// <summary>The scene's file.</summary>
@@ -106,13 +109,13 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Opens, creates, saves and closes scenes. It never discards unsaved changes, never replaces another file, and never lets Unity
-    /// ask the user.
+    /// Opens, creates, saves and closes scenes. It discards unsaved changes only if this is asked for, never replaces another file, and
+    /// never lets Unity ask the user.
     /// </summary>
     [McpTool(
-        Description = "Opens, creates, saves, closes or activates a scene. Never discards unsaved changes: save first. " +
+        Description = "Opens, creates, saves, closes or activates a scene. Only Discard drops unsaved changes. " +
             "Example: {\"Action\": \"Open\", \"Path\": \"Assets/Scenes/Level1.unity\"}",
-        Title = "Scene", Destructive = false)]
+        Title = "Scene")]
     internal sealed class SceneTool : AbstractUnityTool<SceneSchema, SceneResponse>
     {
         public const string UnsavedPrefab = "A prefab with unsaved changes is open, and Unity would ask about it; call prefabs with Save, or with Close and Discard";
@@ -192,7 +195,14 @@ namespace Holdfast
                     ? Done(context, true, "New objects are put into " + parameters.Path)
                     : Done(context, false, "Unity did not make it the active scene; is it loaded?");
             }
-            if (named.IsDirty) return Done(context, false, parameters.Path + " has unsaved changes; save it first");
+            if (parameters.Action == SceneAction.Discard)
+            {
+                if (!named.IsDirty) return Done(context, true, parameters.Path + " has no unsaved changes; nothing was changed");
+                if (!AssetPaths.Exists(editor, named.Path)) return Done(context, false, $"{named.Path} is not there any more, so its scene is all there is; save it");
+                return scenes.Reload(named) ? Done(context, true, $"{parameters.Path} is as in its file again; its unsaved changes are gone")
+                    : Done(context, false, "Unity did not read it again; get-logs may tell why");
+            }
+            if (named.IsDirty) return Done(context, false, parameters.Path + " has unsaved changes; save it first, or drop them with Discard");
             if (named.IsLoaded && open.Count(s => s.IsLoaded) == 1) return Done(context, false, "Unity keeps at least one scene open; open another one instead");
             return scenes.Close(named) ? Done(context, true, "Closed " + parameters.Path) : Done(context, false, "Unity did not close it");
         }

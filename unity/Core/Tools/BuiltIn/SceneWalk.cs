@@ -51,26 +51,23 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Returns the objects with a path such as <c>Canvas/Panel</c>, also inactive ones. Only objects on the way there are
-        /// visited, since a scene may have very many.
+        /// Returns the objects with a path such as <c>Canvas/Panel</c>, from these roots on, also inactive ones. Only objects on the way
+        /// there are visited, since a scene may have very many.
         /// </summary>
-        public static IEnumerable<ISceneNode> At(IReadOnlyList<SceneView> scenes, string path)
+        public static IEnumerable<ISceneNode> At(IEnumerable<ISceneNode> roots, string path)
         {
             string wanted = path.Trim('/');
             var stack = new Stack<(ISceneNode Node, int At)>();
-            foreach (SceneView scene in scenes)
+            foreach (ISceneNode root in roots.Reverse()) stack.Push((root, 0));
+            while (stack.Count > 0)
             {
-                foreach (ISceneNode root in scene.Roots.Reverse()) stack.Push((root, 0));
-                while (stack.Count > 0)
-                {
-                    (ISceneNode node, int at) = stack.Pop();
-                    // A name may have a '/' itself, so the path is not split.
-                    string name = node.Name;
-                    if (string.CompareOrdinal(wanted, at, name, 0, name.Length) != 0) continue;
-                    at += name.Length;
-                    if (at == wanted.Length) yield return node;
-                    else if (wanted[at] == '/') foreach (ISceneNode child in node.Children.Reverse()) stack.Push((child, at + 1));
-                }
+                (ISceneNode node, int at) = stack.Pop();
+                // A name may have a '/' itself, so the path is not split.
+                string name = node.Name;
+                if (string.CompareOrdinal(wanted, at, name, 0, name.Length) != 0) continue;
+                at += name.Length;
+                if (at == wanted.Length) yield return node;
+                else if (wanted[at] == '/') foreach (ISceneNode child in node.Children.Reverse()) stack.Push((child, at + 1));
             }
         }
 

@@ -19,6 +19,9 @@ namespace UnityEditor
 
         private static readonly System.Text.Encoding Bytes = System.Text.Encoding.GetEncoding("ISO-8859-1");
 
+        // What is loaded again has the ids of the session that it had. A copy of a file has the same ids in it.
+        private static readonly Dictionary<(string File, long Id), int> Numbers = new();
+
         // The file that Unity itself has, with its main object in none.
         private const string BuiltIn = "Resources/unity_builtin_extra";
 
@@ -44,10 +47,15 @@ namespace UnityEditor
 
         public static void Forget(string path) => Loaded.Remove(path);
 
-        public static string PathOf(Object one) =>
-            Loaded.Where(l => One(l.Value).Contains(one)).Select(l => l.Key.Split('#')[0]).FirstOrDefault();
+        public static void ForgetPrefabs()
+        {
+            foreach (string path in Loaded.Keys.Where(k => k.EndsWith(".prefab")).ToList()) Loaded.Remove(path);
+        }
 
-        public static string NameOf(Object one) => PathOf(one) is { } path ? path + "|" + Array.IndexOf(LoadAll(path), one) : null;
+        public static string PathOf(Object one) =>
+            Loaded.Where(l => One(l.Value).Any(o => o.Number == one?.Number)).Select(l => l.Key.Split('#')[0]).FirstOrDefault();
+
+        public static string NameOf(Object one) => PathOf(one) is { } path ? path + "|" + Array.FindIndex(LoadAll(path), o => o?.Number == one.Number) : null;
 
         public static Object Named(string name)
         {
@@ -104,6 +112,11 @@ namespace UnityEditor
                 : type == typeof(Material) ? new Material(Shader.Find(File.ReadAllText(Full(path))))
                 : (Object)Activator.CreateInstance(type, true);
             made.name = Path.GetFileNameWithoutExtension(path);
+            if (made is GameObject prefab)
+            {
+                prefab.AssetFile = path;
+                foreach (Object part in prefab.Parts()) part.Number = Numbers.TryGetValue((path, part.Id), out int number) ? number : Numbers[(path, part.Id)] = part.Number;
+            }
             return Loaded[path] = made;
         }
 

@@ -31,6 +31,8 @@ namespace EditorHost
             UnityEngine.Assemblies.CurrentAssemblies.Loader = bytes => InContextOf(scripts[0], bytes);
 #endif
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
+            SceneStore.Prefab = path => AssetFiles.Load(path) as GameObject;
+            SettingsFiles.UseTags();
             // Unity does not document whether it creates windows before it runs [InitializeOnLoad] code. The stubs create them
             // before, since that is the harder case for the package.
             Windows.Load();

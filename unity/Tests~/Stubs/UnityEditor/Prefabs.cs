@@ -1,5 +1,6 @@
 // Stubs of prefabs. Signatures are Unity's. An instance remembers the file of its prefab.
 using System;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using EditorHost;
@@ -20,26 +21,72 @@ namespace UnityEditor
     {
         public static GameObject SaveAsPrefabAsset(GameObject instanceRoot, string assetPath, out bool success)
         {
-            // As in Unity, no prefab can have an instance of itself below it.
-            success = !instanceRoot.All().Skip(1).Any(o => o.Prefab == assetPath);
+            if (instanceRoot.All().Skip(1).Any(o => o.Prefab != null && Contains(o.Prefab, assetPath))) throw new ArgumentException("Cyclic nesting detected");
+            // A component without a script, which a file stands for here, is not saved.
+            success = !File.Exists(AssetFiles.Full("Assets/.missingScript"));
             if (!success) return null;
             File.WriteAllText(AssetFiles.Full(assetPath), SceneStore.Text(new[] { instanceRoot }));
-            AssetFiles.Forget(assetPath);
+            Renew(assetPath, instanceRoot);
             return (GameObject)AssetFiles.Load(assetPath);
         }
 
+        private static bool Contains(string prefab, string other) =>
+            prefab == other || AssetFiles.Load(prefab) is GameObject asset && asset.All().Any(o => o.Prefab != null && Contains(o.Prefab, other));
+
+        /// <summary>Loads a prefab's file again, and the prefabs that have it, and gives the instances in the scenes what it has now.</summary>
+        internal static void Renew(string path, GameObject but = null)
+        {
+            GameObject[] instances = SceneManager.Open.SelectMany(s => s.All()).Where(o => o != but && o.Instance && Contains(o.Prefab, path)).ToArray();
+            AssetFiles.ForgetPrefabs();
+            foreach (GameObject one in instances)
+            {
+                if (AssetFiles.Load(one.Prefab) is not GameObject asset) continue;
+                PrefabInstances.Follow(one, asset);
+                foreach (GameObject each in one.All()) (each.Override, each.transform.Override) = (each.State, each.transform.State);
+            }
+        }
+
+        // Unity saves an instance of another prefab as a variant of it.
         public static GameObject SaveAsPrefabAssetAndConnect(GameObject instanceRoot, string assetPath, InteractionMode action, out bool success)
         {
             if (assetPath.StartsWith("Assets/StreamingAssets/")) throw new ArgumentException("Path is in StreamingAssets");
-            Connect(instanceRoot, assetPath);
             Undo.Dirty(instanceRoot);
-            return SaveAsPrefabAsset(instanceRoot, assetPath, out success);
+            GameObject asset = SaveAsPrefabAsset(instanceRoot, assetPath, out success);
+            if (success) Connect(instanceRoot, asset, assetPath);
+            return asset;
         }
 
-        private static void Connect(GameObject root, string prefab)
+        private static void Connect(GameObject root, GameObject asset, string prefab)
         {
             root.Prefab = prefab;
+            Dictionary<long, Object> all = asset.Parts().ToDictionary(p => p.Id);
+            foreach (Object part in root.Parts()) part.Source = all.TryGetValue(part.Source != null && all.ContainsKey(part.Source.Id) ? part.Source.Id : part.Id, out Object source) ? source : null;
             foreach (GameObject one in root.All()) (one.Override, one.transform.Override) = (one.State, one.transform.State);
+        }
+
+        // As in Unity, they are in a scene of their own, which no tool sees.
+        public static GameObject LoadPrefabContents(string assetPath)
+        {
+            if (!File.Exists(AssetFiles.Full(assetPath))) throw new ArgumentException($"Path: {assetPath}, does not exist");
+            GameObject root = Contents(assetPath);
+            root.Into(new SceneModel { Path = "", Preview = true });
+            Counted.Contents++;
+            return root;
+        }
+
+        // The root has the name of the file.
+        internal static GameObject Contents(string path)
+        {
+            GameObject root = SceneStore.Roots(File.ReadAllText(AssetFiles.Full(path)))[0];
+            root.name = Path.GetFileNameWithoutExtension(path);
+            return root;
+        }
+
+        public static void UnloadPrefabContents(GameObject contentsRoot)
+        {
+            if (contentsRoot.Home?.Preview != true) throw new ArgumentException("Specified object is not part of Prefab contents");
+            contentsRoot.Leave();
+            Counted.Contents--;
         }
 
         public static bool IsPartOfPrefabInstance(Object componentOrGameObject) =>
@@ -59,27 +106,58 @@ namespace UnityEditor
 
         public static Object InstantiatePrefab(Object assetComponentOrGameObject)
         {
-            GameObject copy = ((GameObject)assetComponentOrGameObject).Copy();
-            Connect(copy, AssetDatabase.GetAssetPath(assetComponentOrGameObject));
+            GameObject copy = Instance((GameObject)assetComponentOrGameObject);
             copy.Into(SceneManager.Active);
+            return copy;
+        }
+
+        public static Object InstantiatePrefab(Object assetComponentOrGameObject, Transform parent) => Instance((GameObject)assetComponentOrGameObject).Under(parent.gameObject);
+
+        private static GameObject Instance(GameObject asset)
+        {
+            GameObject copy = asset.Copy();
+            Connect(copy, asset, AssetDatabase.GetAssetPath(asset));
             return copy;
         }
 
         public static GameObject GetOutermostPrefabInstanceRoot(Object componentOrGameObject)
         {
             GameObject root = null;
-            for (Transform at = ((GameObject)componentOrGameObject).transform; at != null; at = at.parent)
+            var one = (componentOrGameObject as GameObject ?? ((Component)componentOrGameObject).gameObject);
+            for (Transform at = one.transform; at != null; at = at.parent)
             {
-                if (at.gameObject.Prefab != null) root = at.gameObject;
+                if (at.gameObject.Prefab != null && at.gameObject.AssetFile == null) root = at.gameObject;
             }
-            return root;
+            // What was added to an instance is no part of it.
+            return one.Source == null ? null : root;
         }
 
-        public static string GetPrefabAssetPathOfNearestInstanceRoot(Object instanceComponentOrGameObject) =>
-            GetOutermostPrefabInstanceRoot(instanceComponentOrGameObject)?.Prefab ?? "";
+        public static string GetPrefabAssetPathOfNearestInstanceRoot(Object instanceComponentOrGameObject)
+        {
+            var one = (GameObject)instanceComponentOrGameObject;
+            if (one.Source == null) return "";
+            for (Transform at = one.transform; at != null; at = at.parent)
+            {
+                if (at.gameObject.Prefab != null) return at.gameObject.Prefab;
+            }
+            return "";
+        }
 
-        public static void ApplyPrefabInstance(GameObject instanceRoot, InteractionMode action) =>
-            SaveAsPrefabAsset(instanceRoot, instanceRoot.Prefab, out _);
+        public static void ApplyPrefabInstance(GameObject instanceRoot, InteractionMode action)
+        {
+            string path = instanceRoot.Prefab;
+            var asset = (GameObject)AssetFiles.Load(path);
+            // The file has the objects under its own ids, and not as an instance of itself.
+            GameObject whole = instanceRoot.Copy();
+            foreach (var (part, from) in whole.Parts().Zip(instanceRoot.Parts(), (part, from) => (part, from)).ToList())
+            {
+                if (from.Source != null) part.Id = from.Source.Id;
+                part.Source = from.Source?.Source;
+            }
+            whole.Prefab = asset.Prefab;
+            GameObject saved = SaveAsPrefabAsset(whole, path, out _);
+            Connect(instanceRoot, saved, path);
+        }
 
         // Only what the root itself is. Unity throws if the prefab is gone.
         public static void RevertPrefabInstance(GameObject instanceRoot, InteractionMode action)
@@ -175,7 +253,7 @@ namespace UnityEditor.SceneManagement
         public static PrefabStage OpenPrefab(string prefabAssetPath)
         {
             var model = new SceneModel { Path = prefabAssetPath };
-            ((GameObject)AssetFiles.Load(prefabAssetPath)).Copy().Into(model);
+            PrefabUtility.Contents(prefabAssetPath).Into(model);
             return Current = new PrefabStage { assetPath = prefabAssetPath, Model = model };
         }
     }

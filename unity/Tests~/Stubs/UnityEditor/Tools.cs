@@ -120,36 +120,6 @@ namespace UnityEditor
         private static string[] All() =>
             (Native.Current.GetSession("console") ?? "").Split(new[] { '\n' }, StringSplitOptions.RemoveEmptyEntries);
     }
-
-    public sealed class SerializedObject : IDisposable
-    {
-        private readonly UnityEngine.Object target;
-        private readonly SerializedProperty all;
-
-        public SerializedObject(UnityEngine.Object obj)
-        {
-            target = obj;
-            all = SerializedProperty.Of(obj);
-        }
-
-        public SerializedProperty FindProperty(string propertyPath) =>
-            propertyPath == "m_Enabled" ? SerializedProperty.Enabled(target) : all.Find(propertyPath);
-
-        public SerializedProperty GetIterator() => all.Copy();
-
-        public bool ApplyModifiedProperties()
-        {
-            Dictionary<string, object> before = target.Values, after = all.Changes();
-            target.Values = after;
-            Undo.Dirty((target as Component)?.gameObject);
-            Undo.Add(() => target.Values = before, () => target.Values = after);
-            return true;
-        }
-
-        public void Dispose()
-        {
-        }
-    }
 }
 
 namespace UnityEditor.Compilation
@@ -277,6 +247,15 @@ namespace UnityEditor.SceneManagement
             UnityEngine.SceneManagement.Scene scene = Add(scenePath, mode != OpenSceneMode.Single);
             foreach (GameObject root in SceneStore.Roots(text)) root.Into(scene.Model);
             return scene;
+        }
+
+        // Unity's own command for it asks the user before it calls this.
+        internal static bool ReloadScene(UnityEngine.SceneManagement.Scene scene)
+        {
+            scene.Model.Roots.Clear();
+            foreach (GameObject root in SceneStore.Roots(System.IO.File.ReadAllText(AssetFiles.Full(scene.path)))) root.Into(scene.Model);
+            scene.Model.Dirty = false;
+            return true;
         }
 
         public static UnityEngine.SceneManagement.Scene NewScene(NewSceneSetup setup, NewSceneMode mode)

@@ -67,9 +67,63 @@ namespace UnityEditor
 
         public static void RegisterCompleteObjectUndo(Object objectToUndo, string name)
         {
-            object before = objectToUndo.State, after = null;
+            (object, Dictionary<string, object>) before = (objectToUndo.State, new(objectToUndo.Values)), after = default;
+            void Put((object, Dictionary<string, object>) state)
+            {
+                objectToUndo.Values = state.Item2;
+                objectToUndo.State = state.Item1;
+                SettingsFiles.Changed(objectToUndo);
+            }
             Dirty(objectToUndo as GameObject ?? (objectToUndo as Component)?.gameObject);
-            Add(() => (after, objectToUndo.State) = (objectToUndo.State, before), () => objectToUndo.State = after);
+            Add(() =>
+            {
+                after = (objectToUndo.State, new(objectToUndo.Values));
+                Put(before);
+            }, () => Put(after));
+        }
+
+        // The file with the settings of an asset as it was; undo imports the asset with them.
+        public static void RegisterImporterUndo(string path, string name)
+        {
+            string meta = path + ".meta", before = SettingsFiles.TextOf(meta), after = "";
+            void Back(string text)
+            {
+                after = SettingsFiles.TextOf(meta);
+                SettingsFiles.Reload(meta, text);
+                AssetDatabase.ImportAsset(path);
+            }
+            string changed = null;
+            Add(() =>
+            {
+                Back(before);
+                changed = after;
+            }, () => Back(changed));
+        }
+
+        // As in Unity, the file is written and imported.
+        internal static void RegisterFileChangeUndo(GUID prefabToUndo, byte[] oldFileContent, byte[] newFileContent)
+        {
+            void Write(byte[] content)
+            {
+                System.IO.File.WriteAllBytes(AssetFiles.Full(prefabToUndo.Text), content);
+                PrefabUtility.Renew(prefabToUndo.Text);
+            }
+            Add(() => Write(oldFileContent), () => Write(newFileContent));
+        }
+
+        public static void MoveGameObjectToScene(GameObject go, UnityEngine.SceneManagement.Scene scene, string name)
+        {
+            if (go.transform.parent != null) throw new ArgumentException("Gameobject is not a root in a scene");
+            (UnityEngine.SceneManagement.SceneModel from, int index) = (go.Home, go.transform.GetSiblingIndex());
+            void Move(UnityEngine.SceneManagement.SceneModel to, int at)
+            {
+                Dirty(go);
+                go.Into(to);
+                go.transform.Put(null, at);
+                Dirty(go);
+            }
+            Move(scene.Model, -1);
+            Add(() => Move(from, index), () => Move(scene.Model, -1));
         }
 
         // As Unity's manual says, what has changed is looked up at the end of the frame, or by FlushUndoRecordObjects. It becomes part of
@@ -217,6 +271,9 @@ namespace UnityEditor
         internal static GameObject Duplicate(GameObject one)
         {
             GameObject copy = one.Copy();
+            // A copy of an instance is an instance of the same prefab.
+            foreach (var (made, from) in copy.Parts().Zip(one.Parts(), (made, from) => (made, from)).ToList()) made.Source = from.Source;
+            copy.Prefab = one.Prefab;
             copy.name += " (1)";
             if (one.transform.parent != null) copy.Under(one.transform.parent.gameObject);
             else copy.Into(one.Home);

@@ -140,9 +140,9 @@ namespace UnityEditor
         public static bool scriptCompilationFailed =>
             Native.Current.Flag("compileErrors") || Native.Current.GetSession("EditorHost.CompilerError") != null;
 
-        public static void SetDirty(UnityEngine.Object target)
-        {
-        }
+        public static void SetDirty(UnityEngine.Object target) => target.Dirty = true;
+
+        public static bool IsDirty(UnityEngine.Object target) => target.Dirty;
 
         public static void RequestScriptReload() => Native.Current.Request("reload");
 
@@ -154,7 +154,7 @@ namespace UnityEditor
 
         private static UnityEngine.Object WithNumber(ulong number) =>
             UnityEngine.SceneManagement.SceneManager.Open.Append(SceneManagement.PrefabStageUtility.Current?.Model).Where(s => s != null)
-                .SelectMany(s => s.All()).SelectMany(o => o.Components.Prepend<UnityEngine.Object>(o)).Concat(AssetFiles.All)
+                .SelectMany(s => s.All()).SelectMany(o => o.Components.Prepend<UnityEngine.Object>(o)).Concat(AssetFiles.All).Concat(SettingsFiles.All)
                 .FirstOrDefault(o => (ulong)o.Number == number);
     }
 
@@ -166,7 +166,7 @@ namespace UnityEditor
             typeof(ScriptableObject).IsAssignableFrom(typeof(T)) && assetPath.StartsWith("Packages/") ? Activator.CreateInstance<T>() : null;
 
         public static string GetAssetPath(UnityEngine.Object assetObject) =>
-            AssetFiles.PathOf(assetObject) ?? (assetObject is GameObject or Component ? "" : "Assets/" + assetObject.name);
+            AssetFiles.PathOf(assetObject) ?? SettingsFiles.PathOf(assetObject) ?? (assetObject is GameObject or Component ? "" : "Assets/" + assetObject.name);
 
         public static UnityEngine.Object LoadMainAssetAtPath(string assetPath) => AssetFiles.Load(assetPath);
 
@@ -192,7 +192,25 @@ namespace UnityEditor
             return true;
         }
 
-        public static void ImportAsset(string path, ImportAssetOptions options) => AssetFiles.Forget(path);
+        public static void ImportAsset(string path) => ImportAsset(path, ImportAssetOptions.Default);
+
+        // As in Unity, settings that were not written before are written now. A file stands for a script of the project that has the last word.
+        public static void ImportAsset(string path, ImportAssetOptions options)
+        {
+            AssetFiles.Forget(path);
+            if (AssetImporter.GetAtPath(path) is not { } importer) return;
+            if (importer is TextureImporter && System.IO.File.Exists(AssetFiles.Full("Assets/.postprocessor")))
+            {
+                importer.Values = new Dictionary<string, object>(importer.Values) { ["m_MaxTextureSize"] = 512 };
+                importer.Dirty = true;
+            }
+            SettingsFiles.Save(importer);
+            Counted.Imports++;
+        }
+
+        public static bool WriteImportSettingsIfDirty(string path) => SettingsFiles.Save(AssetImporter.GetAtPath(path));
+
+        public static GUID GUIDFromAssetPath(string path) => new(path);
 
         public static bool MoveAssetToTrash(string path)
         {
@@ -203,10 +221,13 @@ namespace UnityEditor
 
         public static void SaveAssetIfDirty(UnityEngine.Object obj)
         {
+            if (!SettingsFiles.Save(obj) && !SettingsFiles.All.Contains(obj)) obj.Dirty = false;
         }
 
         public static UnityEngine.Object[] LoadAllAssetsAtPath(string assetPath) =>
-            assetPath.EndsWith(".unity") ? throw new ArgumentException("Do not use ReadObjectThreaded on scene objects!") : AssetFiles.LoadAll(assetPath);
+            assetPath.EndsWith(".unity") ? throw new ArgumentException("Do not use ReadObjectThreaded on scene objects!")
+            : SettingsFiles.Load(assetPath) is { } settings ? new[] { settings }
+            : AssetFiles.LoadAll(assetPath);
 
         public static bool Contains(UnityEngine.Object obj) => GetAssetPath(obj).Length > 0;
 
@@ -214,9 +235,7 @@ namespace UnityEditor
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
 
-        public static string[] GetLabels(GUID guid) => guid.Path == null ? new[] { "Hero" } : AssetFiles.Labels(guid.Path);
-
-        public static GUID GUIDFromAssetPath(string path) => new(path) { Path = path };
+        public static string[] GetLabels(GUID guid) => guid.Text.Contains("/") ? AssetFiles.Labels(guid.Text) : new[] { "Hero" };
 
         public static string[] GetDependencies(string pathName, bool recursive) =>
             recursive ? throw new NotSupportedException() : AssetFiles.Dependencies(pathName);
@@ -290,8 +309,10 @@ namespace UnityEditor
             // A flag stands for a cache without the assemblies that do not refer to Unity. Whether Unity's is one, no source says.
             new(Engine.Types.Where(t => t.IsDefined(typeof(T), true) && !(t.Assembly.GetName().Name == "Holdfast.Core" && Native.Current.Flag("typeCacheOfUnity"))));
 
-        public static TypeCollection GetTypesDerivedFrom<T>() =>
-            new(Engine.Types.Concat(typeof(T).Assembly.GetTypes()).Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
+        public static TypeCollection GetTypesDerivedFrom<T>() => GetTypesDerivedFrom(typeof(T));
+
+        public static TypeCollection GetTypesDerivedFrom(Type parentType) =>
+            new(Engine.Types.Concat(parentType.Assembly.GetTypes()).Distinct().Where(t => t != parentType && parentType.IsAssignableFrom(t)));
 
         public static MethodCollection GetMethodsWithAttribute<T>() where T : Attribute =>
             new(Menus.Methods().Where(m => m.IsDefined(typeof(T), false)));
@@ -408,10 +429,11 @@ namespace UnityEngine
 namespace UnityEditor
 #endif
 {
+    // The ids of files are their paths.
     public struct GUID
     {
-        public GUID(string hexRepresentation) => Path = null;
+        internal string Text { get; }
 
-        internal string Path { get; set; }
+        public GUID(string hexRepresentation) => Text = hexRepresentation;
     }
 }

@@ -12,6 +12,8 @@ namespace UnityEngine
 
         public GameObject gameObject => Owner;
 
+        public T[] GetComponents<T>() => Owner.GetComponents<T>();
+
         public Transform transform => Owner.transform;
     }
 
@@ -173,6 +175,15 @@ namespace UnityEngine
         /// <summary>The file of the prefab of which it is an instance; null if it is none.</summary>
         internal string Prefab { get; set; }
 
+        /// <summary>Of the main object of a prefab's asset: its file.</summary>
+        internal string AssetFile { get; set; }
+
+        /// <summary>Whether it is the root of an instance, and not in an instance of a prefab that has this instance itself.</summary>
+        internal bool Instance => Prefab != null && Source is GameObject { transform: { parent: null } } source && source.AssetFile == Prefab;
+
+        /// <summary>It and what is below it, with all components.</summary>
+        internal IEnumerable<Object> Parts() => All().SelectMany(g => g.Components.Prepend<Object>(g));
+
         /// <summary>The scene in which it lies; null for one that is in none.</summary>
         internal SceneModel Home { get; private set; }
 
@@ -183,7 +194,7 @@ namespace UnityEngine
             set => tagged = Array.IndexOf(Tags, value) >= 0 ? value : throw new InvalidOperationException($"Tag: {value} is not defined.");
         }
 
-        internal static string[] Tags { get; } = { "Untagged", "MainCamera" };
+        internal static string[] Tags { get; set; } = { "Untagged", "MainCamera" };
 
         public int layer { get; set; }
 
@@ -205,6 +216,15 @@ namespace UnityEngine
         public T[] GetComponentsInChildren<T>() => activeInHierarchy
             ? GetComponents<T>().Concat(transform.Below.SelectMany(t => t.Owner.GetComponentsInChildren<T>())).ToArray()
             : Array.Empty<T>();
+
+        public T[] GetComponentsInChildren<T>(bool includeInactive) => All().SelectMany(o => o.Components).OfType<T>().ToArray();
+
+        public Component AddComponent(Type componentType)
+        {
+            var made = (Component)Activator.CreateInstance(componentType, true);
+            Add(made);
+            return made;
+        }
 
         public static GameObject CreatePrimitive(PrimitiveType type) =>
             new GameObject(type.ToString()).Add(new MeshRenderer()).Add(new BoxCollider());
@@ -263,22 +283,25 @@ namespace UnityEngine
 
         internal GameObject Copy()
         {
-            var copy = new GameObject(name, (SceneModel)null) { State = State };
+            var copy = new GameObject(name, (SceneModel)null) { State = State, Source = this, Prefab = transform.parent == null ? null : Prefab };
             copy.transform.State = transform.State;
-            foreach (Component one in components.Skip(1))
-            {
-                var made = (Component)Activator.CreateInstance(one.GetType(), true);
-                made.Values = new Dictionary<string, object>(one.Values);
-                copy.Add(made);
-            }
+            (copy.transform.Source, copy.transform.Values) = (transform, new Dictionary<string, object>(transform.Values));
+            foreach (Component one in components.Skip(1)) copy.Add(CopyOf(one));
             foreach (Transform below in transform.Below) below.Owner.Copy().Under(copy);
             return copy;
+        }
+
+        internal static Component CopyOf(Component one)
+        {
+            Component made = one is MissingScript lost ? new MissingScript { Was = lost.Was } : (Component)Activator.CreateInstance(one.GetType(), true);
+            (made.Source, made.Values) = (one, new Dictionary<string, object>(one.Values));
+            return made;
         }
     }
 
     public struct LayerMask
     {
-        internal static string[] Names { get; } = { "Default", "UI" };
+        internal static string[] Names { get; set; } = { "Default", "UI" };
 
         public static string LayerToName(int layer) => layer >= 0 && layer < Names.Length ? Names[layer] : "";
 

@@ -46,6 +46,11 @@ namespace EditorHost
 
         /// <summary>How many hidden objects there are, made and not destroyed.</summary>
         public static int Hidden { get; set; }
+
+        public static int Imports { get; set; }
+
+        /// <summary>How many prefabs are loaded for a change and not unloaded.</summary>
+        public static int Contents { get; set; }
     }
 
     /// <summary>Gives the stubs access to the native side.</summary>

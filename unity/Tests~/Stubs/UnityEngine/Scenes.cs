@@ -14,6 +14,9 @@ namespace UnityEngine.SceneManagement
 
         public bool Dirty { get; set; }
 
+        /// <summary>Whether it has the objects of a prefab's file that is being changed.</summary>
+        public bool Preview { get; set; }
+
         public List<GameObject> Roots { get; } = new();
 
         public IEnumerable<GameObject> All() => Roots.SelectMany(r => r.All());
@@ -35,6 +38,14 @@ namespace UnityEngine.SceneManagement
 
         public bool IsValid() => Model != null;
 
+        public static bool operator ==(Scene lhs, Scene rhs) => lhs.Model == rhs.Model;
+
+        public static bool operator !=(Scene lhs, Scene rhs) => lhs.Model != rhs.Model;
+
+        public override bool Equals(object other) => other is Scene scene && scene == this;
+
+        public override int GetHashCode() => Model?.GetHashCode() ?? 0;
+
         public GameObject[] GetRootGameObjects() => Model.Roots.ToArray();
     }
 
@@ -54,6 +65,8 @@ namespace UnityEngine.SceneManagement
         public static Scene GetActiveScene() => new() { Model = Active };
 
         internal static void Activate(SceneModel scene) => active = scene;
+
+        public static Scene GetSceneByPath(string scenePath) => new() { Model = Open.Find(s => s.Path == scenePath) };
 
         public static Scene GetSceneAt(int index) => new() { Model = Open[index] };
 

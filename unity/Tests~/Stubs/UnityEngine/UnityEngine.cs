@@ -10,6 +10,12 @@ namespace UnityEngine
 
         internal int Number { get; set; } = ++Last;
 
+        /// <summary>Its id in its file.</summary>
+        internal long Id { get; set; } = BitConverter.ToInt64(Guid.NewGuid().ToByteArray(), 0);
+
+        /// <summary>In a prefab's instance, the object of the prefab from which it comes.</summary>
+        internal Object Source { get; set; }
+
         private string own = "";
 
         // A component has the name of its GameObject.
@@ -31,6 +37,9 @@ namespace UnityEngine
 
         /// <summary>The serialised properties that were set, by path.</summary>
         internal System.Collections.Generic.Dictionary<string, object> Values { get; set; } = new();
+
+        /// <summary>Whether its file has other values than it has in memory.</summary>
+        internal bool Dirty { get; set; }
 
         public HideFlags hideFlags { get; set; }
 
@@ -55,9 +64,19 @@ namespace UnityEngine
 
         public static void DestroyImmediate(Object obj)
         {
+            if (obj is Component component) component.Owner.Remove(component);
             if (obj is not GameObject one) return;
             if (one.hideFlags == HideFlags.HideAndDontSave && one.Home == null) EditorHost.Counted.Hidden--;
             one.Leave();
+        }
+
+        public static T Instantiate<T>(T original, Transform parent) where T : Object
+        {
+            GameObject copy = ((GameObject)(object)original).Copy();
+            foreach (Object part in copy.Parts()) part.Source = null;
+            copy.name += "(Clone)";
+            copy.Under(parent.gameObject);
+            return (T)(object)copy;
         }
     }
 
