@@ -48,7 +48,7 @@ async fn each_tool_does_what_it_should_and_refuses_what_is_wrong() {
         ),
         ("scene", r#"{"Action":"Open","Path":"Assets/Scenes/Nine.unity"}"#, "-There is no scene"),
         ("scene", r#"{"Action":"Open"}"#, "!Path is missing"),
-        ("scene", r#"{"Path":"x"}"#, "!scene needs Action: Open or Create or Save or Close or Activate"),
+        ("scene", r#"{"Path":"x"}"#, "!scene needs Action: Open or Create or Save or Close or Discard or Activate"),
         ("edit-game-object", r#"{"Action":"Create","Name":"World"}"#, r#"+Created World"#),
         (
             "edit-game-object",

@@ -81,6 +81,17 @@ pub(super) fn scene(world: &mut World, facts: &Facts, given: &Arguments) -> Told
             world.open.active = at;
             told(world, format!("New objects are put into {path}"))
         }
+        ("Discard", Some(at)) => {
+            if world.open.scenes.get(at).is_some_and(|scene| !scene.dirty) {
+                return told(world, format!("{path} has no unsaved changes"));
+            }
+            let (Some(scene), Some(open)) = (world.load_scene(path), world.open.scenes.get_mut(at)) else {
+                return Stop::no(format!("{path} is no scene of the simulated editor"));
+            };
+            *open = scene;
+            world.history.clear();
+            told(world, format!("Discarded the unsaved changes of {path}"))
+        }
         (_, Some(at)) => {
             if world.open.scenes.get(at).is_some_and(|scene| scene.dirty) {
                 return Stop::no(format!("{path} has unsaved changes; save it first"));
