@@ -174,7 +174,10 @@ impl Calls {
         let open = left.iter().filter(|left| left.result.is_none()).count();
         self.env.events.calls_left(left.len(), open);
         let to_be_told = left.iter().filter(|left| left.is_to_be_told(Asker::Killed));
-        self.answers.left_by_others(to_be_told.map(|left| &left.sent));
+        // What a command prints is the tool's result and nothing else: `holdfast result` tells of such calls.
+        if !self.env.config.whole_results {
+            self.answers.left_by_others(to_be_told.map(|left| &left.sent));
+        }
         left.into_iter().for_each(|left| self.take_over(left.takeover(), true));
         again
     }
