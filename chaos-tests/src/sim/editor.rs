@@ -25,6 +25,9 @@ const RELEASE_EVERY: Duration = Duration::from_millis(100);
 /// The longest wait for the simulated editor to carry out an order. After that, the nemesis continues without it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
+/// The pause between two connections of a foreign program to the gateway.
+const STRANGER_CALLS_EVERY: Duration = Duration::from_millis(200);
+
 /// What the nemesis of one editor works with.
 #[derive(Clone)]
 pub struct Editor {
@@ -408,8 +411,21 @@ impl Running {
         self.end_stranger().await;
         let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
         let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free: None };
-        let Ok(listener) = net.bind(self.port).await else { return };
-        let recorder = self.of.recorder.clone();
+        let (recorder, port) = (self.of.recorder.clone(), self.port);
+        if self.of.plan.package.facts.dials {
+            self.stranger = Some(tokio::spawn(async move {
+                for number in 0.. {
+                    if let Ok(mut stream) = net.connect(port).await
+                        && stream.write_all(kind.first_words()).await.is_ok()
+                    {
+                        be_strange(kind, stream, number, recorder.clone()).await;
+                    }
+                    sleep(STRANGER_CALLS_EVERY).await;
+                }
+            }));
+            return;
+        }
+        let Ok(listener) = net.bind(port).await else { return };
         self.stranger = Some(tokio::spawn(async move {
             let mut links = tokio::task::JoinSet::new();
             while let Ok((stream, from)) = listener.accept().await {
@@ -504,6 +520,16 @@ fn note_runs(unity: &FakeUnity, seen: &Runs, before: &BTreeMap<String, u64>, rec
         if seen.get(&key) != Some(&count) {
             recorder.record(Event::Ran(key.clone(), count + before.get(&key).copied().unwrap_or(0)));
             seen.insert(key, count);
+        }
+    }
+}
+
+impl Stranger {
+    /// What it says when it has connected.
+    fn first_words(self) -> &'static [u8] {
+        match self {
+            Self::Http => b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            Self::Echo | Self::Silent => b"",
         }
     }
 }

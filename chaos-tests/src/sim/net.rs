@@ -305,8 +305,8 @@ impl Proxied {
     /// Delivers a complete frame of the editor to the gateway, with the faults that are due.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
         let message = observer::message(&bytes);
-        let what = match message.get("method").and_then(Value::as_str) {
-            Some(method) => method.to_owned(),
+        let what = match (self.package.wire.says)(&message) {
+            Some(said) => said,
             // The request stays open.
             None if (self.package.facts.goes_on)(&message) => return self.outbox.extend(&bytes),
             None => {
@@ -318,7 +318,9 @@ impl Proxied {
             self.recorder.record(Event::TurnedAway(self.connection, what.clone()));
         }
         self.note_journal(&message, &what);
-        self.recorder.record(Event::FrameIn(self.connection, what));
+        if !self.is_arrival {
+            self.recorder.record(Event::FrameIn(self.connection, what));
+        }
         let mut faults = self.wire.lock();
         if let Some(garbage) = faults.garbage.take() {
             self.outbox.extend(garbage);
@@ -370,7 +372,7 @@ impl Proxied {
     /// request they answer, and real TCP never delivers anything twice.
     fn may_come_again(&self, message: &Value) -> bool {
         let by_order = matches!(self.package.facts.shape, Shape::Stream { names_all: false, .. });
-        !by_order || message.get("method").is_some() || !observer::id_of(message).is_empty()
+        !by_order || (self.package.wire.says)(message).is_some() || !observer::id_of(message).is_empty()
     }
 
     /// Whether a frame may be delivered again on a later connection. Not where only the connection shows which request a response
@@ -411,7 +413,8 @@ impl Proxied {
                 let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
                 call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
             }
-            Shape::Stream { .. } if self.package.facts.unnumbered => {
+            // What is no number of ours is not in the log.
+            Shape::Stream { .. } if self.package.facts.window == 1 && asked.id.parse::<u64>().is_err() => {
                 self.asked += 1;
                 let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
                 call.map_or_else(|| own(&self.asked), |call| format!("{call}.{}", self.asked))
@@ -439,7 +442,7 @@ impl Proxied {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
             let message = observer::message(&bytes);
             let asked = (self.package.wire.asked)(&bytes, &message);
-            if self.is_arrival && asked.id.is_empty() {
+            if self.is_arrival && asked.id.is_empty() || asked == Asked::default() {
                 continue;
             }
             if std::mem::take(&mut self.is_arrival) {

@@ -61,7 +61,7 @@ impl Break {
     }
 }
 
-/// A foreign program that listens on the editor's port.
+/// A foreign program that listens on the editor's port, or that connects to the gateway where the editor would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
     /// Sends back what it receives.

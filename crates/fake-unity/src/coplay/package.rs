@@ -22,78 +22,98 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("validate_script", "manage_script"),
 ];
 
-/// MCP for Unity by CoplayDev.
+/// What both modes have in common.
+pub(super) const FACTS: Facts = Facts {
+    manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
+    versions: &[
+        PackageVersion::new(8, 0, 0),
+        PackageVersion::new(9, 5, 0),
+        PackageVersion::new(10, 1, 0),
+        PackageVersion::new(10, 3, 0),
+    ],
+    request_max_bytes: FRAME_MAX_BYTES,
+    translates: |tool| super::catalogue::is_built_in(tool) || SCRIPTS.iter().any(|(name, _)| *name == tool),
+    sent_as: SCRIPTS,
+    parallel: &[],
+    repeatable: &[
+        "debug_request_context",
+        "find_gameobjects",
+        "get_sha",
+        "get_test_job",
+        "manage_script_capabilities",
+        "manage_tools",
+        "read_console",
+        "unity_docs",
+        "unity_reflect",
+        "validate_script",
+    ],
+    adds_arguments: true,
+    console: Some("read_console"),
+    other_names: &[
+        ("read_console", &["get-logs", "console", "read_console_logs"]),
+        ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
+        ("execute_code", &["execute-csharp", "execute-dynamic-code", "eval", "query"]),
+        ("execute_menu_item", &["execute-menu-item", "menu"]),
+    ],
+    ..Facts::USUAL
+};
+
+/// The commands that are no calls.
+pub(super) const NO_CALLS: [&str; 2] = ["ping", "get_tool_states"];
+
+/// MCP for Unity by CoplayDev in its stdio mode, in which the editor listens.
 pub static PACKAGE: Package = Package {
     name: "coplay",
     title: "MCP for Unity 8.0 to 10.3",
     compile_act: COMPILE_ACT,
     facts: Facts {
-        manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
         port: Port::InHome(super::names::HOME_FOLDER, "unity_port"),
-        default_ports: &[],
-        versions: &[
-            PackageVersion::new(8, 0, 0),
-            PackageVersion::new(9, 5, 0),
-            PackageVersion::new(10, 1, 0),
-            PackageVersion::new(10, 3, 0),
-        ],
         // Nothing has an id.
         shape: Shape::Stream { names_calls: false, names_all: false },
         unnumbered: true,
-        request_max_bytes: FRAME_MAX_BYTES,
-        translates: |tool| super::catalogue::is_built_in(tool) || SCRIPTS.iter().any(|(name, _)| *name == tool),
-        sent_as: SCRIPTS,
-        parallel: &[],
-        repeatable: &[
-            "debug_request_context",
-            "find_gameobjects",
-            "get_sha",
-            "get_test_job",
-            "manage_script_capabilities",
-            "manage_tools",
-            "read_console",
-            "unity_docs",
-            "unity_reflect",
-            "validate_script",
-        ],
         greeting: ("\"type\":", &["raw ping", "get_tool_states"]),
         shows_reloads: true,
         tells_of_changes: false,
-        adds_arguments: true,
-        console: Some("read_console"),
-        other_names: &[
-            ("read_console", &["get-logs", "console", "read_console_logs"]),
-            ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
-            ("execute_code", &["execute-csharp", "execute-dynamic-code", "eval", "query"]),
-            ("execute_menu_item", &["execute-menu-item", "menu"]),
-        ],
-        ..Facts::USUAL
+        ..FACTS
     },
     wire: Wire {
         length,
         asked: |frame, message| {
             let is_raw = frame.get(LENGTH_BYTES..) == Some(b"ping".as_slice());
             let method = if is_raw { "raw ping".to_owned() } else { observer::text(message.get("type")) };
-            let is_call = !["raw ping", "ping", "get_tool_states"].contains(&method.as_str());
+            let is_call = !is_raw && !NO_CALLS.contains(&method.as_str());
             Asked { method, is_call, ..Asked::default() }
         },
-        answered: |message| match message.get("status")?.as_str()? {
-            "success" => {
-                let result = message.get("result")?.clone();
-                let failed = result.get("success") == Some(&Value::Bool(false));
-                Some(Answered { is_result: true, result, failed })
-            }
-            _ => Some(Answered::default()),
-        },
-        listed: |result| {
-            let tools = result.pointer("/data/tools")?;
-            let has_scripts = tools.as_array()?.iter().any(|tool| tool.get("name") == Some(&"manage_script".into()));
-            Some(observer::entries(tools)? + if has_scripts { SCRIPTS.len() } else { 0 })
-        },
+        answered,
+        listed,
         is_unrun,
         ..Wire::FRAMES
     },
-    call: |task, text, version| match task {
+    call,
+};
+
+/// Reads a reply.
+pub(super) fn answered(message: &Value) -> Option<Answered> {
+    match message.get("status")?.as_str()? {
+        "success" => {
+            let result = message.get("result")?.clone();
+            let failed = result.get("success") == Some(&Value::Bool(false));
+            Some(Answered { is_result: true, result, failed })
+        }
+        _ => Some(Answered::default()),
+    }
+}
+
+/// Counts the tools of a list.
+pub(super) fn listed(result: &Value) -> Option<usize> {
+    let tools = result.pointer("/data/tools")?;
+    let has_scripts = tools.as_array()?.iter().any(|tool| tool.get("name") == Some(&"manage_script".into()));
+    Some(observer::entries(tools)? + if has_scripts { SCRIPTS.len() } else { 0 })
+}
+
+/// Returns the call that does a task.
+pub(super) fn call(task: Task, text: &str, version: PackageVersion) -> Call {
+    match task {
         Task::Logs => Call::repeatable("read_console", json!({"action": "get"})),
         Task::Compile => Call::of(
             "refresh_unity",
@@ -105,8 +125,8 @@ pub static PACKAGE: Package = Package {
             Call::of("execute_custom_tool", json!({"tool_name": tool, "parameters": arguments}))
         }
         _ => usual(task, text, version),
-    },
-};
+    }
+}
 
 /// The length of a frame, which stands in front of it; before the first one, that of the editor's greeting.
 fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
@@ -123,7 +143,7 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
 }
 
 /// An exception may have any words, but it always names itself as one.
-fn is_unrun(message: &Value) -> bool {
+pub(super) fn is_unrun(message: &Value) -> bool {
     let code = message.pointer("/result/code").and_then(Value::as_str);
     if ["tests_running", "compiling_or_reloading"].map(Some).contains(&code) {
         return message.pointer("/result/success") == Some(&Value::Bool(false));
