@@ -32,6 +32,8 @@ pub(super) struct Absence {
     /// Whether the last survey found no package in the project.
     pub(super) unpackaged: bool,
     pub(super) port_named: bool,
+    /// Whether the editor connects to us.
+    pub(super) arrives: bool,
 }
 
 /// What was seen of the editor before.
@@ -132,6 +134,7 @@ impl Absence {
         attempt: 0,
         unpackaged: false,
         port_named: false,
+        arrives: false,
     };
 
     pub(super) fn availability(self, likely: bool) -> Availability {
@@ -251,6 +254,7 @@ impl Absence {
 
     fn learn(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
+        self.arrives = evidence.arrives;
         self.at_work = evidence.activity.is_some();
         self.evidence = match evidence.editor {
             Sign::Alive => true,
@@ -345,7 +349,7 @@ impl Absence {
     pub(super) fn after(mut self, round: Round) -> Self {
         self.count_attempt();
         let unreached = round.unreached != Unreached::No;
-        if round.unreached == Unreached::Absent && self.cause == Cause::Stalled {
+        if round.unreached == Unreached::Absent && self.cause == Cause::Stalled && !self.arrives {
             // Before, the editor accepted connections without an answer. Now nothing listens.
             self.cause = Cause::Lost;
         }
