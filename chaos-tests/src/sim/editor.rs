@@ -67,6 +67,11 @@ enum Undo {
     SliceWrite,
 }
 
+/// The port of the editor with this number, while nothing moves it.
+fn own_port(plan: &Plan, number: u8) -> u16 {
+    if plan.package.facts.shares_port() { PORT } else { PORT + PORTS_EACH * u16::from(number) }
+}
+
 type Runs = Arc<Mutex<BTreeMap<String, u64>>>;
 
 struct Running {
@@ -94,7 +99,7 @@ impl Editor {
             of: self,
             unity: None,
             incarnation: 0,
-            port: PORT + PORTS_EACH * u16::from(number),
+            port: own_port(&plan, number),
             totals: BTreeMap::new(),
             seen: Runs::default(),
             stranger: None,
@@ -156,10 +161,10 @@ impl Running {
         self.incarnation += 1;
         let pid = 1000 * (1 + u32::from(self.of.number)) + self.incarnation;
         let host = Arc::clone(&self.of.host);
-        let own = PORT + PORTS_EACH * u16::from(self.of.number);
+        let own = own_port(&plan, self.of.number);
         let free = plan.is_of_several().then(|| FreePorts::behind(own));
-        let net =
-            Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))), free });
+        let ports = Some((Arc::clone(&host), self.owner(pid)));
+        let net = Arc::new(SimNet { peer: "gateway", proxy: None, others: Vec::new(), ports, free });
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
             package: plan.package,
@@ -410,7 +415,8 @@ impl Running {
     async fn begin_stranger(&mut self, kind: Stranger) {
         self.end_stranger().await;
         let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
-        let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free: None };
+        let ports = Some((Arc::clone(&self.of.host), owner));
+        let net = SimNet { peer: "gateway", proxy: None, others: Vec::new(), ports, free: None };
         let (recorder, port) = (self.of.recorder.clone(), self.port);
         if self.of.plan.package.facts.dials {
             self.stranger = Some(tokio::spawn(async move {

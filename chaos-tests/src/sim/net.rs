@@ -120,6 +120,8 @@ pub struct SimNet {
     pub peer: &'static str,
     /// For the gateway: the proxy around its connections.
     pub proxy: Option<(Wire, Recorder)>,
+    /// For the gateway: the proxies of the other machines that connect to the same port, by their names.
+    pub others: Vec<(&'static str, (Wire, Recorder))>,
     /// For an editor: the machine that lists the bound ports, and the process that owns them.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
     /// With several editors: the ports that this editor may use. The gateway sees all editors on one machine, so no port may
@@ -201,7 +203,8 @@ impl Net for SimNet {
             });
             // Where the editor connects, the proxy is around what is accepted.
             let proxy = self.proxy.clone().filter(|(wire, _)| wire.lock().package.facts.dials);
-            Ok(Arc::new(Bound { listener, addr, host, proxy }) as Arc<dyn Listener>)
+            let others = self.others.clone();
+            Ok(Arc::new(Bound { listener, addr, host, proxy, others }) as Arc<dyn Listener>)
         })
     }
 }
@@ -211,6 +214,7 @@ struct Bound {
     addr: SocketAddr,
     host: Option<Arc<MemoryHost>>,
     proxy: Option<(Wire, Recorder)>,
+    others: Vec<(&'static str, (Wire, Recorder))>,
 }
 
 impl Drop for Bound {
@@ -229,7 +233,8 @@ impl Listener for Bound {
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
         Box::pin(async move {
             let (stream, peer) = self.listener.accept().await?;
-            let stream: BoxStream = match self.proxy.clone() {
+            let other = self.others.iter().find(|(machine, _)| turmoil::lookup(*machine) == peer.ip());
+            let stream: BoxStream = match other.map(|(_, proxy)| proxy).or(self.proxy.as_ref()).cloned() {
                 Some((wire, recorder)) => Box::new(Proxied::new(stream, wire, recorder, true)),
                 None => Box::new(stream),
             };
