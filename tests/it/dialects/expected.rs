@@ -2,7 +2,7 @@
 //! tests compare it with the real outcome, and a table in the documents is written from it.
 
 use holdfast::protocol::dialect;
-use holdfast_fake_unity::{Package, Port};
+use holdfast_fake_unity::Package;
 
 use super::moments;
 
@@ -114,8 +114,7 @@ pub fn expected(package: &Package, moment: &str) -> Outcome {
         | "a domain reload after a call ended, before its answer"
         | "a kill while a call runs" => Outcome::Unknown,
         "a call while the editor reloads" => Outcome::Held,
-        // Where the editor connects, it connects to the gateway of its own project.
-        "two editors" if facts.port == Port::Told && !facts.dials => Outcome::Assumed,
+        "two editors" if facts.is_single() => Outcome::Assumed,
         "two editors" => Outcome::OwnEditor,
         "a call is cancelled" if facts.withdraws && facts.ends_withdrawn => Outcome::Withdrawn,
         "a call is cancelled" if !facts.results => Outcome::TooQuick,
