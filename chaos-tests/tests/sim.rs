@@ -12,7 +12,7 @@ use chaos_tests::sim::plan::{Act, Break, Plan, Step};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
 use holdfast::limits::RELOAD_GRACE;
-use holdfast_fake_unity::{Misconduct, Package, PackageVersion, Port, Task};
+use holdfast_fake_unity::{Misconduct, Package, PackageVersion, Task};
 
 /// Number of seeds in an ordinary run.
 const SEEDS: u64 = 1000;
@@ -174,7 +174,7 @@ fn twenty_sessions_and_three_editors_keep_every_promise() {
     if number("SEED").is_some() {
         return;
     }
-    let packages: Vec<_> = PACKAGES.iter().copied().filter(|package| package.facts.port != Port::Told).collect();
+    let packages: Vec<_> = PACKAGES.iter().copied().filter(|package| !package.facts.is_single()).collect();
     let storms = if shared() { packages.len() as u64 } else { STORMS };
     for (seed, package) in (0..storms).zip(packages.into_iter().cycle()) {
         let plan = Plan::of_many(seed, 20, 3).in_package(package);
@@ -310,7 +310,7 @@ fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_c
 /// editor.
 #[test]
 fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_there() {
-    for package in PACKAGES.iter().filter(|package| package.facts.port != Port::Told) {
+    for package in PACKAGES.iter().filter(|package| !package.facts.is_single()) {
         let mut plan = Plan { roots: true, stateless: false, ..Plan::quiet(7) }.in_package(package);
         plan.steps.extend([(1002, false), (2002, true)].map(|(at, here)| Step { at, act: Act::Roots(here) }));
         plan.steps.sort_by_key(|step| step.at);

@@ -48,6 +48,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         activity: facts.activity,
         announces: dialect.announces(facts.package_version.as_deref()),
         port_named: config.ports.iter().any(|(_, source)| source.is_named()),
+        arrives: dialect.reception().is_some(),
         unpackaged: project.is_some() && packages.is_empty() && !facts.installed,
     };
     let rules = project.as_deref().map(|project| file::read_project(host, project)).unwrap_or_default();

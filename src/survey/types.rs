@@ -115,6 +115,7 @@ impl Survey {
                 announces: None,
                 unpackaged: false,
                 port_named: false,
+                arrives: false,
             },
             starved: false,
             failed: false,

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::platform::host::{Liveness, Owner};
+use holdfast::platform::host::{Caller, Liveness, Owner};
 use holdfast::protocol::dialect::{
     self, BadGreeting, BadMessage, BadOutcomes, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Encoded,
-    Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, UnreadableCalls, WireId,
+    Endpoint, Greeted, Heartbeat, Hello, Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reception, Reply, Secret, Sending,
+    UnreadableCalls, WireId,
 };
 use holdfast::protocol::framing::Framer;
-use holdfast_fake_unity::{FakeUnityConfig, Machine, PACKAGES, Package, Shape};
+use holdfast_fake_unity::{FakeUnityConfig, Machine, PACKAGES, Package, Port, Shape};
 use holdfast_testkit::sabotage::MARK;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -50,6 +51,12 @@ impl Dialect for Misreading {
     }
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         self.inner.read_project(files)
+    }
+    fn endpoint(&self, port: u16, facts: &ProjectFacts) -> Endpoint {
+        self.inner.endpoint(port, facts)
+    }
+    fn reception(&self) -> Option<Box<dyn Reception>> {
+        self.inner.reception()
     }
     fn announces(&self, version: Option<&str>) -> Option<bool> {
         self.inner.announces(version)
@@ -132,13 +139,16 @@ async fn a_message_that_our_decoder_fails_on_costs_that_message_and_no_call() {
         }
         let project = dunce::canonicalize(folder.path()).unwrap();
         let setup = Setup::default();
-        let config = Config { project: Some(project.clone()), ports: Vec::new(), dialects, ..setup.config };
+        // Nobody but the user can name some ports.
+        let ports = if package.facts.port == Port::Told { setup.config.ports.clone() } else { Vec::new() };
+        let config = Config { project: Some(project.clone()), ports, dialects, ..setup.config };
         let setup = Setup { config, ..setup };
         setup.host.set_process(4711, Liveness::Alive);
         let owner = Owner { pid: 4711, name: "Unity".to_owned(), command_line: vec!["Unity".to_owned()] };
         for port in [PORT].into_iter().chain(40_000..40_020) {
             setup.host.set_owner(port, owner.clone());
         }
+        setup.host.set_caller(None, Caller::Process(owner));
         let machine = Some(Machine(setup.host.clone()));
         let config = FakeUnityConfig { package, project: Some(project), machine, ..editor() };
         let unity = unity(&setup.net, config).await;

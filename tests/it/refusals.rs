@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdfast_fake_unity::{Call, PACKAGES, Package, PackageVersion, Task};
+use holdfast_fake_unity::{Call, PACKAGES, Package, PackageVersion, Port, Task};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -62,7 +62,12 @@ async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_hav
         let place = Place::new();
         let project = place.project("Castle");
         let mut unity = Unity::start(&place, &[&["--project", text(&project)], package].concat()).await;
-        let mut gateway = Server::start(&place, &["--project", text(&project)]).await;
+        let at = unity.at();
+        let mut flags = vec!["--project", text(&project)];
+        if spoken.facts.port == Port::Told {
+            flags.extend(["--port", &at]);
+        }
+        let mut gateway = Server::start(&place, &flags).await;
         for thrown in THROWN {
             let about = format!("{package:?} {thrown}");
             let (tool, arguments) = throws(spoken, version, thrown);
@@ -86,7 +91,8 @@ async fn a_tool_that_throws_a_packages_words_ran_once_and_is_not_said_not_to_hav
         // One text each that this package has for its own refusals.
         let known = if spoken.facts.text_results { THROWN[7] } else { THROWN[3] };
         let (tool, arguments) = throws(spoken, version, known);
-        let done = place.run(["call", tool, &arguments.to_string(), "--project", text(&project)]).await;
+        let arguments = arguments.to_string();
+        let done = place.run(["call", tool, &arguments].into_iter().chain(flags)).await;
         assert_eq!(done.code, Some(1), "{package:?}: {done:?}");
         claims_nothing(&done.err, &format!("{package:?}"));
         unity.quit().await;

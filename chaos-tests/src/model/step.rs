@@ -309,7 +309,8 @@ impl Step<'_> {
             Editor::Reloading => (Sign::Alive, Some(Activity::Reloading)),
             Editor::Dead => (Sign::Dead, None),
         };
-        let evidence = Evidence { editor, activity, announces: Some(true), unpackaged: false, port_named: false };
+        let evidence =
+            Evidence { editor, activity, announces: Some(true), unpackaged: false, port_named: false, arrives: false };
         let event = match editor {
             Sign::Dead => Event::NothingOffered { cause: Cause::NotRunning, evidence },
             Sign::Alive | Sign::Unknown => Event::TargetsOffered { count: 1, evidence },

@@ -25,6 +25,9 @@ const RELEASE_EVERY: Duration = Duration::from_millis(100);
 /// The longest wait for the simulated editor to carry out an order. After that, the nemesis continues without it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
+/// The pause between two connections of a foreign program to the gateway.
+const STRANGER_CALLS_EVERY: Duration = Duration::from_millis(200);
+
 /// What the nemesis of one editor works with.
 #[derive(Clone)]
 pub struct Editor {
@@ -64,6 +67,11 @@ enum Undo {
     SliceWrite,
 }
 
+/// The port of the editor with this number, while nothing moves it.
+fn own_port(plan: &Plan, number: u8) -> u16 {
+    if plan.package.facts.shares_port() { PORT } else { PORT + PORTS_EACH * u16::from(number) }
+}
+
 type Runs = Arc<Mutex<BTreeMap<String, u64>>>;
 
 struct Running {
@@ -91,7 +99,7 @@ impl Editor {
             of: self,
             unity: None,
             incarnation: 0,
-            port: PORT + PORTS_EACH * u16::from(number),
+            port: own_port(&plan, number),
             totals: BTreeMap::new(),
             seen: Runs::default(),
             stranger: None,
@@ -153,10 +161,10 @@ impl Running {
         self.incarnation += 1;
         let pid = 1000 * (1 + u32::from(self.of.number)) + self.incarnation;
         let host = Arc::clone(&self.of.host);
-        let own = PORT + PORTS_EACH * u16::from(self.of.number);
+        let own = own_port(&plan, self.of.number);
         let free = plan.is_of_several().then(|| FreePorts::behind(own));
-        let net =
-            Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))), free });
+        let ports = Some((Arc::clone(&host), self.owner(pid)));
+        let net = Arc::new(SimNet { peer: "gateway", proxy: None, others: Vec::new(), ports, free });
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
             package: plan.package,
@@ -407,9 +415,23 @@ impl Running {
     async fn begin_stranger(&mut self, kind: Stranger) {
         self.end_stranger().await;
         let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
-        let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free: None };
-        let Ok(listener) = net.bind(self.port).await else { return };
-        let recorder = self.of.recorder.clone();
+        let ports = Some((Arc::clone(&self.of.host), owner));
+        let net = SimNet { peer: "gateway", proxy: None, others: Vec::new(), ports, free: None };
+        let (recorder, port) = (self.of.recorder.clone(), self.port);
+        if self.of.plan.package.facts.dials {
+            self.stranger = Some(tokio::spawn(async move {
+                for number in 0.. {
+                    if let Ok(mut stream) = net.connect(port).await
+                        && stream.write_all(kind.first_words()).await.is_ok()
+                    {
+                        be_strange(kind, stream, number, recorder.clone()).await;
+                    }
+                    sleep(STRANGER_CALLS_EVERY).await;
+                }
+            }));
+            return;
+        }
+        let Ok(listener) = net.bind(port).await else { return };
         self.stranger = Some(tokio::spawn(async move {
             let mut links = tokio::task::JoinSet::new();
             while let Ok((stream, from)) = listener.accept().await {
@@ -504,6 +526,16 @@ fn note_runs(unity: &FakeUnity, seen: &Runs, before: &BTreeMap<String, u64>, rec
         if seen.get(&key) != Some(&count) {
             recorder.record(Event::Ran(key.clone(), count + before.get(&key).copied().unwrap_or(0)));
             seen.insert(key, count);
+        }
+    }
+}
+
+impl Stranger {
+    /// What it says when it has connected.
+    fn first_words(self) -> &'static [u8] {
+        match self {
+            Self::Http => b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            Self::Echo | Self::Silent => b"",
         }
     }
 }

@@ -136,7 +136,8 @@ async fn gateway(
     recorder: Recorder,
     phase: watch::Sender<Phase>,
 ) {
-    let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None, free: None };
+    let net =
+        SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), others: Vec::new(), ports: None, free: None };
     let config = Config {
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },

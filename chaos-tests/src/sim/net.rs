@@ -120,6 +120,8 @@ pub struct SimNet {
     pub peer: &'static str,
     /// For the gateway: the proxy around its connections.
     pub proxy: Option<(Wire, Recorder)>,
+    /// For the gateway: the proxies of the other machines that connect to the same port, by their names.
+    pub others: Vec<(&'static str, (Wire, Recorder))>,
     /// For an editor: the machine that lists the bound ports, and the process that owns them.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
     /// With several editors: the ports that this editor may use. The gateway sees all editors on one machine, so no port may
@@ -201,7 +203,8 @@ impl Net for SimNet {
             });
             // Where the editor connects, the proxy is around what is accepted.
             let proxy = self.proxy.clone().filter(|(wire, _)| wire.lock().package.facts.dials);
-            Ok(Arc::new(Bound { listener, addr, host, proxy }) as Arc<dyn Listener>)
+            let others = self.others.clone();
+            Ok(Arc::new(Bound { listener, addr, host, proxy, others }) as Arc<dyn Listener>)
         })
     }
 }
@@ -211,6 +214,7 @@ struct Bound {
     addr: SocketAddr,
     host: Option<Arc<MemoryHost>>,
     proxy: Option<(Wire, Recorder)>,
+    others: Vec<(&'static str, (Wire, Recorder))>,
 }
 
 impl Drop for Bound {
@@ -229,7 +233,8 @@ impl Listener for Bound {
     fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
         Box::pin(async move {
             let (stream, peer) = self.listener.accept().await?;
-            let stream: BoxStream = match self.proxy.clone() {
+            let other = self.others.iter().find(|(machine, _)| turmoil::lookup(*machine) == peer.ip());
+            let stream: BoxStream = match other.map(|(_, proxy)| proxy).or(self.proxy.as_ref()).cloned() {
                 Some((wire, recorder)) => Box::new(Proxied::new(stream, wire, recorder, true)),
                 None => Box::new(stream),
             };
@@ -305,8 +310,8 @@ impl Proxied {
     /// Delivers a complete frame of the editor to the gateway, with the faults that are due.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
         let message = observer::message(&bytes);
-        let what = match message.get("method").and_then(Value::as_str) {
-            Some(method) => method.to_owned(),
+        let what = match (self.package.wire.says)(&message) {
+            Some(said) => said,
             // The request stays open.
             None if (self.package.facts.goes_on)(&message) => return self.outbox.extend(&bytes),
             None => {
@@ -318,7 +323,9 @@ impl Proxied {
             self.recorder.record(Event::TurnedAway(self.connection, what.clone()));
         }
         self.note_journal(&message, &what);
-        self.recorder.record(Event::FrameIn(self.connection, what));
+        if !self.is_arrival {
+            self.recorder.record(Event::FrameIn(self.connection, what));
+        }
         let mut faults = self.wire.lock();
         if let Some(garbage) = faults.garbage.take() {
             self.outbox.extend(garbage);
@@ -370,7 +377,7 @@ impl Proxied {
     /// request they answer, and real TCP never delivers anything twice.
     fn may_come_again(&self, message: &Value) -> bool {
         let by_order = matches!(self.package.facts.shape, Shape::Stream { names_all: false, .. });
-        !by_order || message.get("method").is_some() || !observer::id_of(message).is_empty()
+        !by_order || (self.package.wire.says)(message).is_some() || !observer::id_of(message).is_empty()
     }
 
     /// Whether a frame may be delivered again on a later connection. Not where only the connection shows which request a response
@@ -411,7 +418,8 @@ impl Proxied {
                 let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
                 call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
             }
-            Shape::Stream { .. } if self.package.facts.unnumbered => {
+            // What is no number of ours is not in the log.
+            Shape::Stream { .. } if self.package.facts.window == 1 && asked.id.parse::<u64>().is_err() => {
                 self.asked += 1;
                 let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
                 call.map_or_else(|| own(&self.asked), |call| format!("{call}.{}", self.asked))
@@ -439,7 +447,7 @@ impl Proxied {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
             let message = observer::message(&bytes);
             let asked = (self.package.wire.asked)(&bytes, &message);
-            if self.is_arrival && asked.id.is_empty() {
+            if self.is_arrival && asked.id.is_empty() || asked == Asked::default() {
                 continue;
             }
             if std::mem::take(&mut self.is_arrival) {

@@ -61,7 +61,7 @@ impl Break {
     }
 }
 
-/// A foreign program that listens on the editor's port.
+/// A foreign program that listens on the editor's port, or that connects to the gateway where the editor would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
     /// Sends back what it receives.
@@ -437,8 +437,7 @@ impl Plan {
         // Without a project there is no file with what the greeting needs, and it is not known whose editor may connect.
         let by_flag = self.by_flag && !matches!(package.facts.port, Port::Record(..)) && !package.facts.dials;
         let version = if package == self.package { self.version } else { version(package, self.seed) };
-        // Only the user can name a port that stands nowhere, and can name only one.
-        let (sessions, editors) = if package.facts.port == Port::Told { (1, 1) } else { (self.sessions, self.editors) };
+        let (sessions, editors) = if package.facts.is_single() { (1, 1) } else { (self.sessions, self.editors) };
         Self { package, by_flag, version, sessions, editors, ..self }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
-use holdfast::config::Config;
+use holdfast::config::{Config, PortSource};
 use holdfast::core::ShutdownReason;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::hub::SessionRules;
@@ -82,7 +82,8 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
         let recorder = recorder.of(Part::Editor(number));
         let wire = Wire::default();
         wire.steer(|faults| (faults.broken, faults.package) = (plan.broken, plan.package));
-        machines.push(SimNet { peer: machine, proxy: Some((wire.clone(), recorder.clone())), ports: None, free: None });
+        let proxy = Some((wire.clone(), recorder.clone()));
+        machines.push(SimNet { peer: machine, proxy, others: Vec::new(), ports: None, free: None });
         let (phase, _) = watch::channel(Phase::Running);
         phases.push(phase.clone());
         let editor = Editor {
@@ -104,6 +105,12 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
             }
         });
     }
+    if let Some((first, others)) = machines.split_first_mut()
+        && plan.package.facts.shares_port()
+    {
+        let proxy = |machine: &SimNet| Some((machine.peer, machine.proxy.clone()?));
+        first.others = others.iter().filter_map(|machine| proxy(machine)).collect();
+    }
     let (plan, recorder) = (Arc::clone(plan), recorder.clone());
     sim.client("gateway", async move {
         gateway(&plan, &recorder, host, Machines(machines), saboteur, phases).await;
@@ -120,6 +127,7 @@ async fn gateway(
     phases: Vec<watch::Sender<Phase>>,
 ) {
     let config = Config {
+        ports: if plan.package.facts.shares_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),
         seed: Some(plan.seed),
@@ -163,13 +171,13 @@ async fn gateway(
     }
     let links = parts.links.all();
     for link in &links {
-        let to = |number: &u8| matches!(&link.destination, holdfast::link::Destination::Project(to) if *to == project_of(*number));
+        let to = |number: &u8| link.destination.project() == Some(&*project_of(*number));
         if let Some(number) = (0..plan.editors).find(to) {
             recorder.of(Part::Editor(number)).record(Event::Numbered(link.id.0));
         }
     }
     several.end().await;
-    for link in links.iter().filter(|link| matches!(link.destination, holdfast::link::Destination::Project(_))) {
+    for link in links.iter().filter(|link| link.destination.project().is_some()) {
         let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());
         let permits = link.contact.connection.available_permits();
         if (held, flying, permits) != (0, 0, 1) {

@@ -13,7 +13,7 @@ use crate::limits::{SCHEMA_MAX_BYTES, TOOLS_MAX};
 /// Flags of `holdfast fake-unity`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FakeUnityArgs {
-    /// Port on 127.0.0.1; 0 lets the system choose
+    /// Port on 127.0.0.1, the gateway's where the editor connects to it; 0 lets the system choose
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     pub port: u16,
     /// The package whose protocol is spoken
@@ -22,9 +22,6 @@ pub struct FakeUnityArgs {
     /// Version of the package to play, where its versions differ [default: the newest]
     #[arg(long, value_name = "VERSION")]
     pub package_version: Option<PackageVersion>,
-    /// Connect to the gateway on this port, where the package can do that instead of listening
-    #[arg(long, value_name = "PORT", hide_short_help = true)]
-    pub dials: Option<u16>,
     /// Connect to the push listener that a client names
     #[arg(long, hide_short_help = true)]
     pub push: bool,
@@ -112,7 +109,6 @@ impl FakeUnityArgs {
             port: self.port,
             package: self.package,
             package_version: self.package_version.unwrap_or(PackageVersion::LATEST),
-            dials: self.dials,
             push: self.push,
             shutdown_note: self.shutdown_note,
             timing_fields: self.timing_fields,

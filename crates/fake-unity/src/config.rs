@@ -7,6 +7,7 @@ use super::package::Package;
 use super::package_version::PackageVersion;
 use super::project::Machine;
 use super::reset::ResetSwitch;
+use crate::limits::USER_CONNECTS;
 
 /// How an editor with holdfast's own package violates its protocol on purpose, to test that the violation is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +25,16 @@ pub enum Misconduct {
 /// Settings of a fake editor. [`Default`] is an editor with the first package of the list, without a project, on a port that the system chooses.
 #[derive(Debug, Clone)]
 pub struct FakeUnityConfig {
-    /// TCP port on the loopback address; 0 lets the system choose.
+    /// TCP port on the loopback address, the gateway's where the editor connects to it; 0 lets the system choose.
     pub port: u16,
     /// The package in the editor.
     pub package: &'static Package,
     /// Version of the package, where several are played. One that is too new is replaced by the newest one
     /// ([`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
-    /// The gateway's port, for a package that can connect to it and can listen too; `None`: it listens.
-    pub dials: Option<u16>,
+    /// After how long without a connection the user presses Connect in the package's window, again and again, where an editor soon
+    /// gives up to connect; `None`: the user does not.
+    pub user_connects: Option<Duration>,
     /// Whether the editor connects to the push listener that a client names.
     pub push: bool,
     /// Whether `notifications/server/shutdown` is sent; `None`: as the package version does.
@@ -97,7 +99,7 @@ impl Default for FakeUnityConfig {
             port: 0,
             package: Default::default(),
             package_version: PackageVersion::LATEST,
-            dials: None,
+            user_connects: Some(USER_CONNECTS),
             push: false,
             shutdown_note: None,
             timing_fields: None,

@@ -48,6 +48,9 @@ pub const BIND_WAIT: Duration = Duration::from_millis(200);
 pub const BIND_RETRY: Duration = Duration::from_millis(100);
 /// Pause between the attempts of a bridge that connects to the gateway.
 pub const DIAL_RETRY: Duration = Duration::from_millis(50);
+/// After how long without a connection a simulated user presses Connect: late enough that an editor which comes back by itself, as
+/// after a reload, needs no user.
+pub const USER_CONNECTS: Duration = Duration::from_secs(1);
 /// Ports behind its own one that a fake uLoop or holdfast bridge tries (the packages' own number).
 pub const PORTS_BEHIND: u16 = 9;
 /// How long a fake bridge of holdfast's own package tries to get its port back after a reload (the package's own number).

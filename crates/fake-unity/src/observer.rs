@@ -12,6 +12,8 @@ pub struct Wire {
     pub asked: fn(&[u8], &Value) -> Asked,
     /// Returns the arguments that the editor reads in a message that calls a tool; null if they are not JSON.
     pub arguments: fn(&Value) -> Value,
+    /// Returns the name of what a message of the editor says by itself; `None` if it answers a request.
+    pub says: fn(&Value) -> Option<String>,
     /// Reads what a message of the editor answers to a call; `None` if it answers nothing.
     pub answered: fn(&Value) -> Option<Answered>,
     /// Returns the number of tools in the result of a list, those included that the package's own server adds; `None` if it is no
@@ -79,6 +81,10 @@ pub enum Fate {
 
 /// Returns the message in a frame, which may have a head or its length in front; null if the frame has no JSON.
 pub fn message(frame: &[u8]) -> Value {
+    // No text begins with such a byte.
+    if frame.first().is_some_and(|first| first & 0x80 != 0) {
+        return serde_json::from_slice(&payload(frame)).unwrap_or_default();
+    }
     let head = frame.windows(4).position(|window| window == b"\r\n\r\n");
     let body = match (head, frame) {
         // A length of 64 bits.
@@ -139,6 +145,38 @@ pub(crate) fn http(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
     Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
 }
 
+/// The first bytes of a WebSocket's frames, as far as packages use them: a whole text, a close, a ping and a pong.
+const WEBSOCKET_FRAMES: [u8; 4] = [0x81, 0x88, 0x89, 0x8a];
+
+/// The length of a frame of a WebSocket.
+pub(crate) fn websocket(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
+    if bytes.first().is_some_and(|first| !WEBSOCKET_FRAMES.contains(first)) {
+        return Err(NoFrame);
+    }
+    Ok(websocket_head(bytes).map(|(head, _, length)| head.saturating_add(length)).filter(|whole| bytes.len() >= *whole))
+}
+
+/// Reads the head of a frame of a WebSocket: its length, the mask, and the length of the payload behind it. A server masks nothing.
+fn websocket_head(bytes: &[u8]) -> Option<(usize, [u8; 4], usize)> {
+    let &[_, second, ref rest @ ..] = bytes else { return None };
+    let (head, length) = match second & 0x7f {
+        126 => (4, u16::from_be_bytes(*rest.first_chunk()?).into()),
+        127 => (10, usize::try_from(u64::from_be_bytes(*rest.first_chunk()?)).unwrap_or(usize::MAX)),
+        length => (2, length.into()),
+    };
+    if second & 0x80 == 0 {
+        return Some((head, [0; 4], length));
+    }
+    Some((head + 4, *bytes.get(head..)?.first_chunk()?, length))
+}
+
+/// Returns the payload of a WebSocket's frame; nothing of one that is cut.
+fn payload(frame: &[u8]) -> Vec<u8> {
+    let Some((head, mask, length)) = websocket_head(frame) else { return Vec::new() };
+    let payload = frame.get(head..head.saturating_add(length)).unwrap_or_default();
+    payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
+}
+
 /// Reads a JSON-RPC request whose method is the tool.
 pub(crate) fn json_rpc(_frame: &[u8], message: &Value) -> Asked {
     Asked { method: text(message.get("method")), id: id_of(message), ..Asked::default() }
@@ -168,6 +206,7 @@ impl Wire {
         length: framed,
         asked: json_rpc,
         arguments: |message| message.get("params").cloned().unwrap_or_default(),
+        says: |message| message.get("method").and_then(Value::as_str).map(str::to_owned),
         answered: json_rpc_answer,
         listed: |_| None,
         outcomes: |_| Outcomes::default(),

@@ -132,6 +132,17 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Whether a gateway can have one editor with the package at most: only its user can name a port, and names one, on which one
+    /// editor listens.
+    pub fn is_single(&self) -> bool {
+        self.port == Port::Told && !self.dials
+    }
+
+    /// Whether all editors meet the gateway at one port.
+    pub fn shares_port(&self) -> bool {
+        self.port == Port::Told && self.dials
+    }
+
     /// What most packages have in common; a package states what differs.
     pub(crate) const USUAL: Self = Self {
         manifest: ("", ""),

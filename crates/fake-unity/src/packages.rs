@@ -24,6 +24,7 @@ const LIST: &[(&Package, MakeFace)] = &[
     (&pipeline::PACKAGE, pipeline::face),
     (&unity_cli_loop::PACKAGE, unity_cli_loop::face),
     (&coplay::PACKAGE, coplay::face),
+    (&coplay::HTTP, coplay::face),
     #[cfg(feature = "toy")]
     (&toy::PACKAGE, toy::face),
     #[cfg(feature = "toy")]

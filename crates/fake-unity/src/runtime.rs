@@ -81,8 +81,7 @@ impl Runtime {
         face: Arc<dyn Face>,
         requests: mpsc::Receiver<Request>,
     ) -> io::Result<Self> {
-        let dials = editor.config.dials.filter(|_| face.dials());
-        let last_port = dials.unwrap_or(editor.config.port);
+        let last_port = editor.config.port;
         let mut runtime = Self {
             editor,
             face,

@@ -32,6 +32,8 @@ pub(super) struct Absence {
     /// Whether the last survey found no package in the project.
     pub(super) unpackaged: bool,
     pub(super) port_named: bool,
+    /// Whether the editor connects to us.
+    pub(super) arrives: bool,
 }
 
 /// What was seen of the editor before.
@@ -133,6 +135,7 @@ impl Absence {
         attempt: 0,
         unpackaged: false,
         port_named: false,
+        arrives: false,
     };
 
     pub(super) fn availability(self, likely: bool) -> Availability {
@@ -253,6 +256,7 @@ impl Absence {
 
     fn learn(&mut self, evidence: Evidence, out: &mut Reaction<impl Machine<Effect = Effect>>) {
         (self.unpackaged, self.port_named) = (evidence.unpackaged, evidence.port_named);
+        self.arrives = evidence.arrives;
         self.at_work = evidence.activity.is_some();
         self.evidence = match evidence.editor {
             Sign::Alive => true,
@@ -357,8 +361,13 @@ impl Absence {
     pub(super) fn after(mut self, round: Round) -> Self {
         self.count_attempt();
         let unreached = round.unreached != Unreached::No;
-        let is_other = self.cause == Cause::Displaced && !round.answered;
-        if round.unreached == Unreached::Absent && (self.cause == Cause::Stalled || is_other) {
+        let is_gone = match self.cause {
+            // One that connects to us is absent also while it stands still.
+            Cause::Stalled => !self.arrives,
+            Cause::Displaced => !round.answered,
+            _ => false,
+        };
+        if round.unreached == Unreached::Absent && is_gone {
             // Before, the editor accepted connections, and was of no use. Now nothing listens.
             self.cause = Cause::Lost;
         }

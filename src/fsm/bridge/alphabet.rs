@@ -91,6 +91,9 @@ pub struct Evidence {
     /// Whether the user named a port, so that what listens there says more than the files.
     #[serde(default)]
     pub port_named: bool,
+    /// Whether the editor connects to us: one that does not come may stand still, just as one that does not answer.
+    #[serde(default)]
+    pub arrives: bool,
 }
 
 /// Why a dial gave no usable connection.

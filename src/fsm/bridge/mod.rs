@@ -211,6 +211,7 @@ impl super::tests::Charted for Bridge {
             announces: Some(true),
             unpackaged: false,
             port_named: false,
+            arrives: false,
         };
         let nothing = evidence(Sign::Unknown, None);
         vec![

@@ -3,12 +3,30 @@ use crate::fsm::Driver;
 use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
 use crate::protocol::dialect::{Activity, PushEvent};
 
-const NOTHING: Evidence =
-    Evidence { editor: Sign::Unknown, activity: None, announces: Some(true), unpackaged: false, port_named: false };
-const ALIVE: Evidence =
-    Evidence { editor: Sign::Alive, activity: None, announces: Some(true), unpackaged: false, port_named: false };
-const DEAD: Evidence =
-    Evidence { editor: Sign::Dead, activity: None, announces: Some(true), unpackaged: false, port_named: false };
+const NOTHING: Evidence = Evidence {
+    editor: Sign::Unknown,
+    activity: None,
+    announces: Some(true),
+    unpackaged: false,
+    port_named: false,
+    arrives: false,
+};
+const ALIVE: Evidence = Evidence {
+    editor: Sign::Alive,
+    activity: None,
+    announces: Some(true),
+    unpackaged: false,
+    port_named: false,
+    arrives: false,
+};
+const DEAD: Evidence = Evidence {
+    editor: Sign::Dead,
+    activity: None,
+    announces: Some(true),
+    unpackaged: false,
+    port_named: false,
+    arrives: false,
+};
 const CHECKED: Event = Event::Connected { target: 0, checked: true };
 const REFUSED: Event = Event::ConnectFailed { target: 0, failure: ConnectFailure::Refused, dialled: true };
 const WRONG_PROJECT: Event = Event::ConnectFailed { target: 0, failure: ConnectFailure::WrongProject, dialled: true };
@@ -343,6 +361,7 @@ fn seeking_offered_with_lock_files_names_what_the_editor_does() {
             announces: Some(true),
             unpackaged: false,
             port_named: false,
+            arrives: false,
         };
         let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(availability(&it), Availability::Coming(cause));
@@ -363,6 +382,19 @@ fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_t
         }
         assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
     }
+}
+
+#[test]
+fn a_silent_editor_that_connects_to_us_stays_silent_until_it_comes() {
+    let arrives = Evidence { arrives: true, announces: Some(false), ..ALIVE };
+    let mut it = fed(steady(1), &[Event::Silent, offered(1, arrives), REFUSED]);
+    for event in [Event::Elapsed(Timer::Retry), offered(1, arrives), REFUSED] {
+        assert_eq!(availability(&it), Availability::Coming(Cause::Stalled));
+        it.feed(&event);
+    }
+    let mut it = fed(it, &[Event::Elapsed(Timer::Retry), offered(1, Evidence { editor: Sign::Dead, ..arrives })]);
+    it.feed(&REFUSED);
+    assert_eq!(availability(&it), Availability::Coming(Cause::ProcessGone));
 }
 
 #[test]

@@ -195,6 +195,7 @@ fn survey() -> Survey {
             announces: Some(false),
             unpackaged: true,
             port_named: true,
+            arrives: true,
         },
         starved: true,
         failed: true,

@@ -22,10 +22,6 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn name(&self) -> &'static str;
     /// The package's name as people know it.
     fn title(&self) -> &'static str;
-    /// The dialect whose package this is another mode of, if it is. The user chooses between the two in the package's window.
-    fn mode_of(&self) -> Option<&'static str> {
-        None
-    }
     /// Facts about every editor that speaks the dialect.
     fn properties(&self) -> &'static Properties;
     /// The project's files that [`read_project`](Dialect::read_project) needs.

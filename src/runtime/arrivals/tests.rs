@@ -17,13 +17,13 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::framing::Framer;
 
-/// The dialect whose editor opens a WebSocket to us, as another mode of its package.
+/// The dialect whose editor opens a WebSocket to us.
 fn dialect() -> &'static dyn Dialect {
-    dialect::ALL.iter().copied().find(|dialect| dialect.mode_of().is_some()).unwrap()
+    dialect::named(package().name).unwrap()
 }
 
 fn package() -> &'static Package {
-    Package::named(dialect().mode_of().unwrap()).unwrap()
+    Package::that(|facts| facts.dials && !facts.toy)
 }
 
 /// The request of an editor.
@@ -88,8 +88,8 @@ impl Stage {
         drop(self.connect().await);
         let config = FakeUnityConfig {
             package: package(),
-            port: 0,
-            dials: Some(self.port),
+            port: self.port,
+            user_connects: None,
             project: Some(self.folder.path().to_path_buf()),
             home: Some(self.folder.path().to_path_buf()),
             pid: Some(pid),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use holdfast_fake_unity::OwnPort;
 use holdfast_mcp_client::session::Session;
 use holdfast_mcp_client::tasks;
 use serde_json::{Value, json};
@@ -133,19 +134,22 @@ pub struct Unity {
     pub child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
-    /// The port on which the editor listens.
+    /// The port on which the editor listens, or that it connects to.
     pub port: u16,
+    _own: OwnPort,
 }
 
 impl Unity {
-    /// Starts an editor on a free port.
+    /// Starts an editor on a free port, which stays its own when nobody listens there.
     pub async fn start(place: &Place, words: &[&str]) -> Self {
-        let mut command = place.command(["fake-unity", "--port", "0"].into_iter().chain(words.iter().copied()));
+        let own = OwnPort::take().expect("a free port");
+        let port = own.number().to_string();
+        let mut command = place.command(["fake-unity", "--port", &port].into_iter().chain(words.iter().copied()));
         command.stderr(Stdio::null());
         let mut child = start(|| command.spawn());
         let stdin = child.stdin.take().expect("piped");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut unity = Self { child, stdin, lines, port: 0 };
+        let mut unity = Self { child, stdin, lines, port: 0, _own: own };
         let port = unity.hear("listening").await["port"].as_u64().expect("a port");
         unity.port = u16::try_from(port).expect("a port");
         unity

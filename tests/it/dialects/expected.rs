@@ -2,7 +2,7 @@
 //! tests compare it with the real outcome, and a table in the documents is written from it.
 
 use holdfast::protocol::dialect;
-use holdfast_fake_unity::{Package, Port};
+use holdfast_fake_unity::Package;
 
 use super::moments;
 
@@ -94,8 +94,7 @@ pub const MOMENTS: [Moment; 11] = [
 
 /// The packages in the order in which the gateway looks for them.
 pub fn packages() -> impl Iterator<Item = &'static Package> {
-    let own = dialect::ALL.iter().filter(|dialect| dialect.mode_of().is_none());
-    own.map(|dialect| Package::named(dialect.name()).expect("both lists have the same packages"))
+    dialect::ALL.iter().map(|dialect| Package::named(dialect.name()).expect("both lists have the same packages"))
 }
 
 /// Returns what a moment must end with for a package.
@@ -115,7 +114,7 @@ pub fn expected(package: &Package, moment: &str) -> Outcome {
         | "a domain reload after a call ended, before its answer"
         | "a kill while a call runs" => Outcome::Unknown,
         "a call while the editor reloads" => Outcome::Held,
-        "two editors" if facts.port == Port::Told => Outcome::Assumed,
+        "two editors" if facts.is_single() => Outcome::Assumed,
         "two editors" => Outcome::OwnEditor,
         "a call is cancelled" if facts.withdraws && facts.ends_withdrawn => Outcome::Withdrawn,
         "a call is cancelled" if !facts.results => Outcome::TooQuick,

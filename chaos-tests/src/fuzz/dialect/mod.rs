@@ -29,5 +29,5 @@ pub const KINDS: [Kind; 9] = [
 
 /// Returns every dialect of the gateway's list with its simulated package.
 pub fn all() -> impl Iterator<Item = Sides> {
-    dialect::ALL.iter().filter(|dialect| dialect.mode_of().is_none()).map(|dialect| Sides::of(*dialect))
+    dialect::ALL.iter().map(|dialect| Sides::of(*dialect))
 }

@@ -11,7 +11,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::recorded::reply_to;
-use super::sides::{NUMBER, SEPARATOR, Sides, call_id, check_loggable, check_words, fields, json, raw, says, some};
+use super::sides::{
+    NUMBER, SEPARATOR, Sides, call_id, check_loggable, check_words, fields, json, number_of, raw, says, some,
+};
 
 /// The calls that a response may be an answer to. The first one is sent without its arguments.
 const ANSWERED: [Task; 5] = [Task::Echo, Task::Echo, Task::Look, Task::Compile, Task::Fail];
@@ -50,7 +52,7 @@ pub(super) fn decode(sides: &Sides, body: &[u8]) {
         Inbound::Alive(_) => assert!((wire.answered)(&message).is_none(), "it answers a request: {message}"),
         Inbound::Event(event) => {
             assert!(sides.speaks_unasked(), "this package says nothing unasked: {event:?}");
-            assert!(message.get("method").is_some_and(Value::is_string));
+            assert!((wire.says)(&message).is_some(), "it answers a request: {message}");
         }
         Inbound::Unmatched { what } => check_loggable(&what),
     }
@@ -60,7 +62,10 @@ pub(super) fn decode(sides: &Sides, body: &[u8]) {
 fn own_number(sides: &Sides, message: &Value) -> Option<u64> {
     match sides.facts().shape {
         Shape::Stream { names_calls: true, .. } => message.get("id")?.as_str()?.rsplit('.').next()?.parse().ok(),
-        Shape::Stream { names_calls: false, .. } => message.get("id")?.as_u64(),
+        Shape::Stream { names_calls: false, .. } => {
+            let id = message.get("id")?;
+            id.as_u64().or_else(|| number_of(id.as_str()?))
+        }
         Shape::ConnectionEach => None,
     }
 }

@@ -91,6 +91,13 @@ impl Sides {
     }
 }
 
+/// Returns the number in an id of ours that is a GUID: its last digits.
+pub(super) fn number_of(guid: &str) -> Option<u64> {
+    let digits: Vec<char> = guid.chars().filter(char::is_ascii_hexdigit).collect();
+    let last: String = digits.get(digits.len().checked_sub(16)?..)?.iter().collect();
+    u64::from_str_radix(&last, 16).ok()
+}
+
 pub(super) fn call_id() -> CallId {
     CallId::from_random([7; 16])
 }

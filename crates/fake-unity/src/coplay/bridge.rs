@@ -32,6 +32,8 @@ pub(super) struct Bridge {
     pub(super) version: PackageVersion,
     /// Whether the bridge connects to the gateway. If not, it listens.
     pub(super) dials: bool,
+    /// After how long without a connection the user presses Connect.
+    pub(super) user_connects: Option<Duration>,
     /// How long a client waits for the end of its command.
     pub(super) limit: Duration,
     blocked: Vec<String>,
@@ -107,11 +109,13 @@ pub(super) struct Dial {
     /// How many are made. Later versions are said to go on for ever after a loss; from which one on is not known.
     of: usize,
     next: Instant,
+    /// When the last one was made.
+    last: Instant,
 }
 
 impl Dial {
     fn times(of: usize) -> Self {
-        Self { made: 0, of, next: Instant::now() }
+        Self { made: 0, of, next: Instant::now(), last: Instant::now() }
     }
 
     /// No attempts.
@@ -129,12 +133,16 @@ impl Dial {
         Self::times(PAUSES.len())
     }
 
-    /// Whether an attempt is due, which then counts as made.
-    pub(super) fn is_due(&mut self) -> bool {
-        let is = self.made < self.of && self.next <= Instant::now();
-        if is {
+    /// Whether an attempt is due, which then counts as made. After a time without one the user makes it.
+    pub(super) fn is_due(&mut self, user: Option<Duration>) -> bool {
+        let by_itself = self.made < self.of && self.next <= Instant::now();
+        if by_itself {
             self.made += 1;
             self.next = Instant::now() + Duration::from_secs(PAUSES.get(self.made).copied().unwrap_or_default());
+        }
+        let is = by_itself || user.is_some_and(|after| self.last.elapsed() >= after);
+        if is {
+            self.last = Instant::now();
         }
         is
     }
@@ -150,7 +158,8 @@ impl Bridge {
         let usual = Duration::from_secs(if version >= V10_2 { 300 } else { 30 });
         Self {
             version,
-            dials: config.dials.is_some(),
+            dials: config.package.facts.dials,
+            user_connects: config.user_connects,
             limit: config.command_limit.unwrap_or(usual),
             blocked: config.blocked_tools.clone(),
             test_tools: config.test_tools,

@@ -21,7 +21,7 @@ impl Bridge {
         loop {
             // A connection that was made a moment ago does not count before its task has begun.
             tokio::time::sleep(DIAL_RETRY).await;
-            let is_due = editor.connections() == 0 && lock(&self.dial).is_due();
+            let is_due = editor.connections() == 0 && lock(&self.dial).is_due(self.user_connects);
             if is_due && let Ok(stream) = editor.net.connect(port).await {
                 return stream;
             }

@@ -194,6 +194,7 @@ impl Session {
             + Duration::from_secs(u64::try_from(seconds).unwrap_or_default().clamp(1, u64::from(u32::MAX)));
         let done = self.beside(timeout_at(until, work)).await?;
         drop(waits);
+        let mut is_told = !is_tool;
         let (reply, then) = match done {
             Ok(Ok(Done { result, then })) if !(is_tool && self.editor.loses_answer()) => {
                 (result.map(Object::finish).unwrap_or_default(), then)
@@ -201,8 +202,11 @@ impl Session {
             // The domain ends, and the connection with it.
             Ok(Err(_)) => return Ok(()),
             lost => {
-                if let Ok(Ok(Done { then: Some(order), .. })) = lost {
-                    self.editor.order(order);
+                if let Ok(Ok(Done { result, then })) = lost {
+                    let outcome = commands::outcome(&result.map(Object::finish).unwrap_or_default());
+                    self.editor.event(Event::CallEnded { connection: self.connection, tool: name.clone(), outcome });
+                    is_told = true;
+                    then.into_iter().for_each(|order| self.editor.order(order));
                 }
                 // A lost answer is one of a tool that returned nothing.
                 self.beside(tokio::time::sleep_until(until)).await?;
@@ -215,7 +219,7 @@ impl Session {
             self.editor.order(order);
         }
         written?;
-        if is_tool {
+        if !is_told {
             let outcome = commands::outcome(&reply);
             self.editor.event(Event::CallEnded { connection: self.connection, tool: name, outcome });
         }

@@ -10,6 +10,7 @@ mod catalogue;
 mod commands;
 mod dial;
 mod files;
+mod http;
 mod hub;
 mod jobs;
 mod names;
@@ -37,6 +38,7 @@ use super::project::{OwnFile, Project};
 use super::spec::{Tool, ToolSpec};
 use super::tools::TEST_TOOLS;
 use bridge::{Bridge, V9_7_3};
+pub use http::HTTP;
 use package::ID;
 pub use package::PACKAGE;
 

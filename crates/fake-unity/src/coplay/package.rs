@@ -44,77 +44,97 @@ const REPEATABLE: [&str; REPEATABLE_TOOLS.len() + resources::NAMES.len()] = {
     all
 };
 
-/// MCP for Unity by CoplayDev.
+/// What both modes have in common.
+pub(super) const FACTS: Facts = Facts {
+    manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
+    versions: &[
+        PackageVersion::new(8, 0, 0),
+        PackageVersion::new(9, 5, 0),
+        PackageVersion::new(10, 1, 0),
+        PackageVersion::new(10, 3, 0),
+    ],
+    request_max_bytes: FRAME_MAX_BYTES,
+    translates: |tool| {
+        super::catalogue::is_built_in(tool)
+            || resources::NAMES.contains(&tool)
+            || SCRIPTS.iter().any(|(name, _)| *name == tool)
+    },
+    sent_as: SCRIPTS,
+    parallel: &[],
+    repeatable: &REPEATABLE,
+    main_thread_question: |_| Some("ping"),
+    keeps_off: Some("run_tests"),
+    resource: Some("mcpforunity://project/tags"),
+    adds_arguments: true,
+    console: Some("read_console"),
+    other_names: &[
+        ("read_console", &["get-logs", "console", "read_console_logs"]),
+        ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
+        ("execute_code", &["execute-csharp", "execute-dynamic-code", "eval", "query"]),
+        ("execute_menu_item", &["execute-menu-item", "menu"]),
+    ],
+    ..Facts::USUAL
+};
+
+/// The commands that are no calls.
+pub(super) const NO_CALLS: [&str; 2] = ["ping", "get_tool_states"];
+
+/// MCP for Unity by CoplayDev in its stdio mode, in which the editor listens.
 pub static PACKAGE: Package = Package {
     name: "coplay",
     title: "MCP for Unity 8.0 to 10.3",
     compile_act: COMPILE_ACT,
     facts: Facts {
-        manifest: (ID, "https://github.com/CoplayDev/unity-mcp.git?path=/MCPForUnity#v10.3.0"),
         port: Port::InHome(super::names::HOME_FOLDER, "unity_port"),
-        default_ports: &[],
-        versions: &[
-            PackageVersion::new(8, 0, 0),
-            PackageVersion::new(9, 5, 0),
-            PackageVersion::new(10, 1, 0),
-            PackageVersion::new(10, 3, 0),
-        ],
         // Nothing has an id.
         shape: Shape::Stream { names_calls: false, names_all: false },
         unnumbered: true,
-        request_max_bytes: FRAME_MAX_BYTES,
-        translates: |tool| {
-            super::catalogue::is_built_in(tool)
-                || resources::NAMES.contains(&tool)
-                || SCRIPTS.iter().any(|(name, _)| *name == tool)
-        },
-        sent_as: SCRIPTS,
-        parallel: &[],
-        repeatable: &REPEATABLE,
         greeting: ("\"type\":", &["raw ping", "get_tool_states"]),
         shows_reloads: true,
         one_client: true,
-        main_thread_question: |_| Some("ping"),
-        keeps_off: Some("run_tests"),
         tells_of_changes: false,
-        adds_arguments: true,
-        console: Some("read_console"),
-        resource: Some("mcpforunity://project/tags"),
-        other_names: &[
-            ("read_console", &["get-logs", "console", "read_console_logs"]),
-            ("manage_editor", &["play-mode", "control-play-mode", "editor_play", "start_game", "stop_game"]),
-            ("execute_code", &["execute-csharp", "execute-dynamic-code", "eval", "query"]),
-            ("execute_menu_item", &["execute-menu-item", "menu"]),
-        ],
-        ..Facts::USUAL
+        ..FACTS
     },
     wire: Wire {
         length,
         asked: |frame, message| {
             let is_raw = frame.get(LENGTH_BYTES..) == Some(b"ping".as_slice());
             let method = if is_raw { "raw ping".to_owned() } else { observer::text(message.get("type")) };
-            let is_call = !["raw ping", "ping", "get_tool_states"].contains(&method.as_str());
+            let is_call = !is_raw && !NO_CALLS.contains(&method.as_str());
             Asked { method, is_call, ..Asked::default() }
         },
-        answered: |message| match message.get("status")?.as_str()? {
-            "success" => {
-                let result = message.get("result")?.clone();
-                let failed = result.get("success") == Some(&Value::Bool(false));
-                Some(Answered { is_result: true, result, failed })
-            }
-            _ => Some(Answered::default()),
-        },
-        listed: |result| {
-            let tools = result.pointer("/data/tools")?;
-            let has = |name: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == *name));
-            // The commands behind the package's resources are in no list. A tool of the project may have the name of one.
-            let unlisted = resources::NAMES.iter().filter(|name| !has(name)).count();
-            Some(observer::entries(tools)? + unlisted + if has("manage_script") { SCRIPTS.len() } else { 0 })
-        },
+        answered,
+        listed,
         is_unrun,
         ..Wire::FRAMES
     },
-    call: |task, text, version| match task {
+    call,
+};
+
+/// Reads a reply.
+pub(super) fn answered(message: &Value) -> Option<Answered> {
+    match message.get("status")?.as_str()? {
+        "success" => {
+            let result = message.get("result")?.clone();
+            let failed = result.get("success") == Some(&Value::Bool(false));
+            Some(Answered { is_result: true, result, failed })
+        }
+        _ => Some(Answered::default()),
+    }
+}
+
+/// Counts the tools of a list.
+pub(super) fn listed(result: &Value) -> Option<usize> {
+    let tools = result.pointer("/data/tools")?;
+    let has = |name: &str| tools.as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == *name));
+    // The commands behind the package's resources are in no list. A tool of the project may have the name of one.
+    let unlisted = resources::NAMES.iter().filter(|name| !has(name)).count();
+    Some(observer::entries(tools)? + unlisted + if has("manage_script") { SCRIPTS.len() } else { 0 })
+}
+
+/// Returns the call that does a task.
+pub(super) fn call(task: Task, text: &str, version: PackageVersion) -> Call {
+    match task {
         Task::Logs => Call::repeatable("read_console", json!({"action": "get"})),
         Task::Compile => Call::of(
             "refresh_unity",
@@ -126,8 +146,8 @@ pub static PACKAGE: Package = Package {
             Call::of("execute_custom_tool", json!({"tool_name": tool, "parameters": arguments}))
         }
         _ => usual(task, text, version),
-    },
-};
+    }
+}
 
 /// The length of a frame, which stands in front of it; before the first one, that of the editor's greeting.
 fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
@@ -144,7 +164,7 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, NoFrame> {
 }
 
 /// An exception may have any words, but it always names itself as one.
-fn is_unrun(message: &Value) -> bool {
+pub(super) fn is_unrun(message: &Value) -> bool {
     let code = message.pointer("/result/code").and_then(Value::as_str);
     if ["tests_running", "compiling_or_reloading"].map(Some).contains(&code) {
         return message.pointer("/result/success") == Some(&Value::Bool(false));

@@ -132,6 +132,7 @@ pub(crate) static PACKAGE: Package = Package {
             let code = message.get("errorCode").and_then(Value::as_str);
             error.is_some_and(|error| UNRUN.contains(&error)) || code == Some("INVALID_COMMAND_ARGS")
         },
+        ..Wire::FRAMES
     },
     call: |task, text, version| match task {
         Task::Logs => Call::repeatable("console", json!({})),

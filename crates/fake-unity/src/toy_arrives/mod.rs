@@ -21,7 +21,14 @@ pub(crate) static PACKAGE: Package = Package {
     name: "toy-arrives",
     title: "the toy package that connects to the gateway",
     compile_act: COMPILE_ACT,
-    facts: Facts { manifest: MANIFEST, port: Port::Settings(SETTINGS, "port"), dials: true, ..toy::FACTS },
+    facts: Facts {
+        manifest: MANIFEST,
+        port: Port::Settings(SETTINGS, "port"),
+        dials: true,
+        // A program that connects and is no editor is told why it is refused.
+        greeting: ("\"method\":", &["hello", "bye"]),
+        ..toy::FACTS
+    },
     wire: Wire {
         // Its first words are no answer.
         answered: |message| if id_of(message).is_empty() { None } else { (toy::WIRE.answered)(message) },

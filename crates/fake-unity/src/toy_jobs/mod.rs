@@ -81,6 +81,7 @@ pub(crate) static PACKAGE: Package = Package {
             Outcomes { journal: Some(observer::text(said.get("store"))), calls }
         },
         is_unrun: |message| message.get("ran") == Some(&Value::Bool(false)),
+        ..Wire::FRAMES
     },
     call: usual,
 };

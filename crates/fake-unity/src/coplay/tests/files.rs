@@ -159,7 +159,7 @@ async fn a_stop_during_a_reload_removes_the_status() {
 #[tokio::test(start_paused = true)]
 async fn with_a_gateway_to_connect_to_there_are_no_files() {
     let (_folder, disk, config) = places();
-    let stage = Stage::with(FakeUnityConfig { dials: Some(8080), ..config }).await;
+    let stage = Stage::with(FakeUnityConfig { package: &HTTP, port: 8080, ..config }).await;
     pause(2000).await;
     stage.reloaded().await;
     assert_eq!(told(&disk), []);

@@ -23,7 +23,7 @@ impl Hub {
     }
 
     async fn editor(&self, config: FakeUnityConfig) -> FakeUnity {
-        let config = FakeUnityConfig { port: 0, dials: Some(PORT), ..config };
+        let config = FakeUnityConfig { package: &HTTP, port: PORT, user_connects: None, ..config };
         FakeUnity::start(config, self.net.clone()).await.unwrap()
     }
 
@@ -415,6 +415,17 @@ async fn it_connects_again_six_times_and_a_first_start_tries_once() {
     let mut hub = hub;
     assert!(attempts(&mut hub, 300).await.is_empty(), "the only one was before");
     hub.session_after(&unity).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_presses_connect_makes_up_for_an_editor_that_has_given_up() {
+    let hub = Hub { net: Memory::new(), listener: None };
+    let with_user =
+        FakeUnityConfig { package: &HTTP, port: PORT, user_connects: Some(Duration::from_secs(7)), ..config() };
+    let _unity = FakeUnity::start(with_user, hub.net.clone()).await.unwrap();
+    pause(14_500).await;
+    let mut hub = hub;
+    assert_eq!(attempts(&mut hub, 30).await, [6, 13, 20, 27]);
 }
 
 impl Hub {

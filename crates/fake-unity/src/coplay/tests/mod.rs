@@ -4,6 +4,7 @@
 mod files;
 mod hub;
 mod observed;
+mod observed_http;
 mod stdio;
 mod tools;
 
@@ -17,7 +18,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
-use super::PACKAGE;
+use super::{HTTP, PACKAGE};
 use crate::tests::*;
 
 const RELOAD: Duration = Duration::from_millis(300);

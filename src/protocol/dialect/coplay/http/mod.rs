@@ -62,10 +62,6 @@ impl Dialect for CoplayHttp {
         "MCP for Unity by CoplayDev, in its HTTP mode"
     }
 
-    fn mode_of(&self) -> Option<&'static str> {
-        Some("coplay")
-    }
-
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
