@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::support::{Gateway, PATIENT, PORT, Setup, UNKNOWN, editor, gateway, unity};
 use holdfast::config::Config;
 use holdfast::limits::{FRAME_OLD, LIVENESS_EVERY, MAIN_THREAD_ASKED_EVERY, NO_PROGRESS_AFTER};
-use holdfast::platform::host::{Liveness, Owner};
-use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Task};
+use holdfast::platform::host::{Caller, Liveness, Owner};
+use holdfast_fake_unity::{Call, FakeUnity, FakeUnityConfig, Machine, PACKAGES, Package, PackageVersion, Port, Task};
 use holdfast_net::Net as _;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
@@ -59,11 +59,14 @@ impl Stage {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         let project: PathBuf = dunce::canonicalize(folder.path()).unwrap();
-        let config = Config { project: Some(project.clone()), ports: Vec::new(), ..setup.config };
+        // Nobody but the user can name some ports.
+        let ports = if package.facts.port == Port::Told { setup.config.ports.clone() } else { Vec::new() };
+        let config = Config { project: Some(project.clone()), ports, ..setup.config };
         let setup = Setup { config, ..setup };
         setup.host.set_process(PID, Liveness::Alive);
         let owner = Owner { pid: PID, name: "Unity".to_owned(), command_line: vec!["Unity".to_owned()] };
-        setup.host.set_owner(PORT, owner);
+        setup.host.set_owner(PORT, owner.clone());
+        setup.host.set_caller(None, Caller::Process(owner));
         let mut config = FakeUnityConfig {
             port: PORT,
             package,
@@ -100,6 +103,11 @@ impl Stage {
         let told = self.it.client.notifications("notifications/progress").into_iter();
         told.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
     }
+}
+
+/// Whether an editor has one connection, on which it says nothing beside its answer.
+fn has_one_connection(package: &Package) -> bool {
+    package.facts.one_client || package.facts.dials
 }
 
 /// The packages whose main thread is asked, each in the versions in which it is.
@@ -238,8 +246,7 @@ async fn an_editor_with_a_dialog_is_not_called_ready_when_it_is_met() {
 /// The editor says by itself, while it has a call, how long its main thread has had no frame.
 #[tokio::test(start_paused = true)]
 async fn a_main_thread_that_stands_still_under_a_call_is_told_by_the_editor() {
-    // An editor that serves one client says nothing beside its answer.
-    for (package, version) in asked().filter(|(package, _)| !package.facts.jobs && !package.facts.one_client) {
+    for (package, version) in asked().filter(|(package, _)| !package.facts.jobs && !has_one_connection(package)) {
         let name = format!("{} {version}", package.name);
         let mut stage = Stage::set(package, version, PATIENT).await;
         stage.unity.busy(Duration::from_secs(62));

@@ -187,8 +187,8 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
             Some(Cause::ProcessGone) => "Unity's process ended before it answered (it was closed, or it crashed)",
             _ => "the connection to Unity ended before it answered",
         },
-        Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
-        Loss::Silence => "Unity sent nothing for far too long, and the connection was closed",
+        Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was given up",
+        Loss::Silence => "Unity sent nothing for far too long, and the connection was given up",
         Loss::GivenUp => {
             "Unity tells no more of it (its own server waits for it no longer, or failed, or its status file says nothing of it): the \
              call may still wait or run there"

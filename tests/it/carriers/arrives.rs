@@ -35,7 +35,7 @@ fn project() -> (TempDir, PathBuf) {
 }
 
 fn setup(project: &Path) -> Setup {
-    let package = Package::that(|facts| facts.dials);
+    let package = Package::that(|facts| facts.dials && facts.port.file().is_some());
     let config = Config {
         project: Some(project.to_path_buf()),
         ports: vec![(PORT, PortSource::Flag)],
