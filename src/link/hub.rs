@@ -111,6 +111,11 @@ impl HubPort {
         *self.phase.borrow() != Phase::Embedded
     }
 
+    /// Whether a hub serves the session, as far as is known: one that hangs does too.
+    pub fn is_attached(&self) -> bool {
+        *self.phase.borrow() == Phase::Attached
+    }
+
     // ---- what the session says ----
 
     /// Gives a call to the hub. Returns the call if the session's links are in this process by now.

@@ -80,7 +80,9 @@ pub(super) async fn end(seat: &HubSeat, why: ShutdownReason) {
     }
     let open: Vec<Said> = port.take_all().into_iter().filter(|said| said.hold.is_open()).collect();
     let has_sent = open.iter().any(|said| said.sent);
-    let records = if has_sent { seat.former_records(HUB_GONE_WITHIN).await } else { None };
+    // One that still serves the session hangs. It keeps its lock, so a wait for that would be in vain.
+    let gone_within = if port.is_attached() { Duration::ZERO } else { HUB_GONE_WITHIN };
+    let records = if has_sent { seat.former_records(gone_within).await } else { None };
     for said in open {
         let origin = Origin { session: seat.name.as_str().into(), number: said.hold.key().number };
         let fate = fate(Facts {
