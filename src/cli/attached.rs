@@ -48,20 +48,25 @@ const OF_A_SESSION: &[&str] = &[
     "UNITY_TCP_PORT",
 ];
 
-/// Returns whether a session of `serve` uses a hub. The editor of some packages connects to one port for all projects, which only one
-/// process can have: then a hub is started. A disk that hangs does not keep the session from its client.
+/// Returns whether a session uses a hub. The user's file may say that one is started. The editor of some packages connects to one
+/// port for all projects, which only one process can have: then a hub is started too. So it is where the editor has room for one
+/// client, but not for a command: alone, a command needs no hub. A disk that hangs does not keep the session from its client.
 pub(super) async fn mode(config: &Arc<Config>, wished: HubMode) -> HubMode {
     if wished != HubMode::Auto {
         return wished;
     }
+    if config.starts_hub {
+        return HubMode::Start;
+    }
     let config = Arc::clone(config);
-    let shares_port = host::run(&RealHost, move || {
+    let needs_hub = host::run(&RealHost, move || {
         let survey = survey::survey(&RealHost, &config, &[], None);
         let properties = survey.dialect.properties();
-        survey.facts.installed && survey.dialect.reception().is_some() && !properties.default_ports.is_empty()
+        let shares_port = survey.dialect.reception().is_some() && !properties.default_ports.is_empty();
+        survey.facts.installed && (shares_port || (properties.one_client && !config.whole_results))
     });
-    let shares_port = timeout(HUB_DECIDED_MAX, shares_port).await.ok().flatten();
-    if shares_port == Some(true) { HubMode::Start } else { wished }
+    let needs_hub = timeout(HUB_DECIDED_MAX, needs_hub).await.ok().flatten();
+    if needs_hub == Some(true) { HubMode::Start } else { wished }
 }
 
 /// Returns what the session of this name needs to use the links of a hub; `None` if its links are in this process.

@@ -8,20 +8,22 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
 
-use super::call::exit_of;
+use super::call::outcome::{Kept, Outcome, Said, is_error};
 use super::gateway_args::{EditorArgs, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, output};
 use crate::config::Config;
-use crate::core::calls::Lookup;
+use crate::core::calls::{Lookup, Record};
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
+use crate::fsm::cause::Loss;
 use crate::limits::commands::{COMMAND_LOOK_EVERY, RESULT_SOUGHT};
 use crate::limits::{CALL_TIMEOUT_MAX, CALLS_LISTED_MAX, PATIENCE_MARGIN, WAIT_READY_MAX};
 use crate::link::Port;
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::GatewayTool;
+use crate::storage::call_ids;
 
 /// What `holdfast wait` waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -49,7 +51,7 @@ pub struct WaitArgs {
 pub struct ResultArgs {
     /// The call's id, as `holdfast call` or an answer names it
     id: String,
-    /// Print the whole MCP result as JSON
+    /// Print how it ended, and the whole MCP result, as one line of JSON, as `holdfast call --json` does
     #[arg(long)]
     json: bool,
     /// How long the outcome is looked for, in seconds
@@ -70,7 +72,8 @@ pub fn result(arguments: &ResultArgs) -> ExitCode {
         );
         return Exit::Usage.into();
     };
-    one_shot::run(&arguments.editor, |config| result_of(arguments, id, config))
+    let longest = Duration::from_secs(arguments.timeout);
+    one_shot::run(&arguments.editor, |config| result_of(id, longest, arguments.json, config))
 }
 
 async fn until_ready(arguments: &WaitArgs, config: Config) -> Exit {
@@ -119,21 +122,33 @@ fn is_idle(link: &Port) -> bool {
     told.busy_with.is_none() && told.picture.heartbeat.is_none_or(|(heartbeat, at)| is_calm(heartbeat, at))
 }
 
-async fn result_of(arguments: &ResultArgs, id: CallId, config: Config) -> Exit {
-    let end = Instant::now() + Duration::from_secs(arguments.timeout);
+/// Finds out what became of a call, prints it, and returns its exit code: that of the call itself, as `holdfast call` would have ended.
+pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config: Config) -> Exit {
+    let end = Instant::now() + longest;
+    if let Some(line) = config.state_dir.as_deref().and_then(|state| call_ids::kept(state, id))
+        && let Ok(kept) = serde_json::from_str::<Kept>(&line)
+    {
+        let text = kept.result.as_deref().map(text_of).unwrap_or_default();
+        match kept.exit() {
+            _ if json => output::line(&line),
+            Exit::Ok => output::line(&text),
+            _ => output::complain_as_is(&text),
+        }
+        return kept.exit();
+    }
     let found = async {
         let mut one_shot = OneShot::open(config, Wish { records: true, ..Wish::default() }).await?;
         let wish = format!(r#"{{"call_id":"{id}"}}"#);
+        // The link of the project is known later than the session.
+        let mut link = one_shot.parts.seat(&one_shot.parts.client).link();
         let told = loop {
-            // Of a call in a hub, only the hub's answer tells.
-            let answer = one_shot.call(GatewayTool::Result.name(), &wish, None).await?;
-            // The link of the project is known later than the session.
-            let link = one_shot.parts.seat(&one_shot.parts.client).link();
             let found = link.look_up(id);
+            // Of a call in a hub, only the hub's answer tells. It is asked for later, so it knows all that was found.
+            let answer = one_shot.call(GatewayTool::Result.name(), &wish, None).await?;
+            link = one_shot.parts.seat(&one_shot.parts.client).link();
             if !matches!(found, Lookup::Unknown | Lookup::Open(_)) || Instant::now() >= end {
                 let known = link.calls(CALLS_LISTED_MAX, None, None).map(|(known, _)| known).unwrap_or_default();
-                let verdict = known.iter().find(|record| record.id == id).and_then(|record| record.verdict);
-                break (answer, found, verdict);
+                break (answer, found, known.into_iter().find(|record| record.id == id));
             }
             sleep(COMMAND_LOOK_EVERY).await;
         };
@@ -141,7 +156,7 @@ async fn result_of(arguments: &ResultArgs, id: CallId, config: Config) -> Exit {
         Ok::<_, GatewayGone>(told)
     };
     match found.await {
-        Ok((Ok(answer), found, verdict)) => tell(arguments, &answer, &found, verdict),
+        Ok((Ok(answer), found, record)) => tell(id, answer, &found, record, json),
         Ok((Err(error), ..)) => {
             output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
             Exit::Usage
@@ -150,31 +165,35 @@ async fn result_of(arguments: &ResultArgs, id: CallId, config: Config) -> Exit {
     }
 }
 
-/// Prints what became of a call, and returns its exit code: that of the call itself, as `holdfast call` would have ended.
-fn tell(arguments: &ResultArgs, answer: &RawValue, found: &Lookup, verdict: Option<Verdict>) -> Exit {
-    let exit = match found {
-        Lookup::Kept(_) => match verdict {
-            Some(verdict) => exit_of(verdict),
-            None if is_error(answer) => Exit::Failed,
-            None => Exit::Ok,
-        },
-        Lookup::Ended(record) => record.verdict.map_or(Exit::Unknown, exit_of),
-        Lookup::Open(_) => Exit::Unknown,
-        Lookup::Unknown | Lookup::Expired(_) => Exit::Failed,
+fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record>, json: bool) -> Exit {
+    let record = match found {
+        Lookup::Open(record) | Lookup::Ended(record) | Lookup::Expired(record) => Some(record.clone()),
+        Lookup::Kept(_) | Lookup::Unknown => listed,
     };
-    if arguments.json {
-        output::line(answer.get());
+    let verdict = match (found, record.as_ref().and_then(|record| record.verdict)) {
+        (Lookup::Open(_), _) => Some(Verdict::StillRunning),
+        (Lookup::Kept(_), verdict) | (_, verdict @ Some(_)) => verdict,
+        // No record says that it did not run.
+        (_, None) => Some(Verdict::OutcomeUnknown(Loss::Gateway)),
+    };
+    let outcome = Outcome {
+        tool: record.as_ref().map(|record| record.tool.to_string()),
+        id: Some(id),
+        verdict,
+        refused_there: record.is_some_and(|record| record.unrun),
+        said: Said::Result(answer),
+    };
+    let exit = outcome.exit();
+    if json {
+        output::line(&outcome.json(None));
     }
+    let Said::Result(answer) = &outcome.said else { return exit };
     match exit {
-        Exit::Ok if !arguments.json => output::line(&text_of(answer)),
+        Exit::Ok if !json => output::line(&text_of(answer)),
         Exit::Ok => {}
         _ => output::complain_as_is(&text_of(answer)),
     }
     exit
-}
-
-fn is_error(answer: &RawValue) -> bool {
-    serde_json::from_str::<Value>(answer.get()).is_ok_and(|answer| answer["isError"] == true)
 }
 
 fn text_of(answer: &RawValue) -> String {

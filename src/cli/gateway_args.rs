@@ -192,7 +192,7 @@ pub struct SharedArgs {
 /// Whether a session of `serve` uses a hub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum HubMode {
-    /// The running one, if there is one.
+    /// The running one, if there is one; a new one where the editor needs it, or `start = true` of [hub] says so.
     #[default]
     Auto,
     /// The running one, or else a new one.
@@ -425,16 +425,15 @@ impl EditorArgs {
             let place = format!("`tools` of [projects.{}] in {path}", clean(&name));
             policy.choose_in_project(name, settings.tools, &place);
         }
-        let audit = self.shared.audit.as_ref().map(|audit| match &working_dir {
-            Some(here) => here.join(audit),
-            None => audit.clone(),
-        });
-        let of_level =
+        let audit = self.shared.audit.as_ref();
+        let audit = audit.map(|audit| working_dir.as_ref().map_or_else(|| audit.clone(), |here| here.join(audit)));
+        let toolsets = Some(self.shared.toolsets.clone()).filter(|named| !named.is_empty());
+        let note =
             file.gateway.metrics.and_then(|metrics| metrics.complaint(&format!("`metrics` of [gateway] in {path}")));
-        let named = &self.shared.toolsets;
         let config = Config {
             policy,
-            toolsets: if named.is_empty() { file.gateway.toolsets } else { named.clone() },
+            toolsets: toolsets.unwrap_or(file.gateway.toolsets),
+            starts_hub: file.hub.start,
             audit: audit.or(file.audit),
             metrics: file.gateway.metrics.and_then(|metrics| metrics.address),
             metrics_records: file.gateway.metrics_records,
@@ -458,7 +457,7 @@ impl EditorArgs {
             ..Config::default()
         };
         // It harms nothing, so it is told at the start, and is no problem in the status.
-        complaints.extend(of_level);
+        complaints.extend(note);
         (config, complaints)
     }
 

@@ -2,6 +2,7 @@
 //! ([`Exit`]).
 
 mod attached;
+mod batch;
 mod call;
 #[cfg(feature = "demo")]
 mod child;
@@ -237,6 +238,18 @@ Examples:
     holdfast call compile"
     )]
     Call(CallArgs),
+    /// Make the calls of a file, one after the other
+    ///
+    /// All lines are read before the first call is made, and it stops at the first call that does not end well. stderr says of each
+    /// line whether it ran. The results go to stdout, one below the other.
+    ///
+    /// Exit codes: 0 every call succeeded, else that of the call at which it stopped (`holdfast call --help`); 2 a line is wrong, and
+    /// nothing was sent.
+    #[command(after_help = "\
+Examples:
+  holdfast batch build.calls
+  printf 'compile\\nrun-tests\\n' | holdfast batch - --json")]
+    Batch(batch::BatchArgs),
     /// Wait until Unity takes calls
     ///
     /// Ends as soon as the editor is ready, or when the time is up. Changes nothing in Unity.
@@ -252,7 +265,7 @@ Examples:
     /// For a call whose answer was lost, that was \"still running\", or whose command was killed. Nothing is sent again. Asks the hub
     /// if one runs, else takes over what that command left.
     ///
-    /// Exit codes: those of the call (`holdfast call --help`); 4 it is not known, or it still runs; 1 also if no call has that id.
+    /// Exit codes: those of the call (`holdfast call --help`); 4 it still runs, or nothing is known of it.
     #[command(after_help = "\
 Examples:
   holdfast result 0f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11")]
@@ -362,6 +375,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Hub(arguments)) => hub::run(&arguments),
         Some(Command::Tools(arguments)) => tools::run(&arguments),
         Some(Command::Call(arguments)) => call::run(&arguments),
+        Some(Command::Batch(arguments)) => batch::run(&arguments),
         Some(Command::Wait(arguments)) => follow::wait(&arguments),
         Some(Command::Result(arguments)) => follow::result(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),

@@ -206,8 +206,8 @@ impl Client {
     }
 
     /// How the last call ended, and whether an editor refused it before it ran: for a client that makes only one.
-    pub fn last_call(&self) -> Option<(Verdict, bool)> {
-        *enter(&self.last_call)
+    pub fn take_last_call(&self) -> Option<(Verdict, bool)> {
+        enter(&self.last_call).take()
     }
 
     /// Whether the client has all that it was answered.

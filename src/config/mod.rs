@@ -93,6 +93,8 @@ pub struct Config {
     pub policy: Policy,
     /// The tools that are listed at first, beside what the limit has room for.
     pub toolsets: Vec<Toolset>,
+    /// Whether a session that is left to it starts a hub if none runs.
+    pub starts_hub: bool,
     /// The file in which each call is recorded, if any.
     pub audit: Option<PathBuf>,
     /// The loopback address on which metrics are served (port 0: any free port). `None`: metrics are neither served nor counted.
@@ -193,6 +195,7 @@ impl Default for Config {
             file: None,
             policy: Policy::default(),
             toolsets: Vec::new(),
+            starts_hub: false,
             audit: None,
             metrics: None,
             metrics_records: None,

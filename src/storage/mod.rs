@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod call_files;
+pub mod call_ids;
 pub mod catalogue_file;
 pub mod gateway_calls;
 pub mod http_token;

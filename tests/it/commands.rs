@@ -93,7 +93,7 @@ async fn call_prints_a_result_of_any_size_whole() {
         assert!(plain.out.starts_with('{') && plain.json().is_object(), "{:.300}", plain.out);
     }
     let whole = call(&["--json"]).await.json();
-    assert!(whole["content"][0]["text"].as_str().is_some_and(|text| text.len() > size));
+    assert!(whole["result"]["content"][0]["text"].as_str().is_some_and(|text| text.len() > size));
     assert!(!project.join("Logs/holdfast").exists(), "nothing is left in the project");
     unity.quit().await;
 }

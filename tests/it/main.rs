@@ -12,6 +12,7 @@ mod support;
 
 mod agent_task;
 mod bad_input;
+mod batch;
 mod calls;
 mod carriers;
 mod causes;

@@ -15,7 +15,7 @@ const EXAMPLE: &str = r#"give a JSON object such as '{"Name":"value"}', quoted f
 
 /// The arguments as they were given.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Given {
+pub(in crate::cli) enum Given {
     /// A JSON object, as it was written.
     Json(String),
     /// Names and values. What a text becomes follows from the tool's schema.
@@ -24,7 +24,7 @@ pub(super) enum Given {
 
 /// The value of a pair.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(in crate::cli) enum Said {
     /// `NAME=VALUE`.
     Text(String),
     /// `NAME=@FILE`: what the file holds.

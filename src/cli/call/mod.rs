@@ -1,32 +1,34 @@
 //! `holdfast call`: one tool call for scripts and CI.
 
-mod arguments;
+pub(super) mod arguments;
 mod images;
+pub(super) mod outcome;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::gateway_args::{EditorArgs, HubMode, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
-use super::{Exit, complete, output};
+use super::{Exit, complete, follow, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, PATIENCE_MARGIN};
 use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
 use crate::protocol::text::nearest;
+use crate::storage::call_ids;
 use arguments::Given;
 use images::Images;
+use outcome::{Outcome, Said, is_error};
 
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
@@ -39,7 +41,9 @@ pub struct CallArgs {
     /// NAME:=JSON gives any value. Without arguments: {}.
     #[arg(value_name = "ARGUMENTS")]
     pub given: Vec<String>,
-    /// Print the whole MCP result as JSON
+    /// Print how it ended, and the whole MCP result, as one line of JSON
+    ///
+    /// The members are the same however it ends: tool, call_id, verdict, cause, ran (yes, no, unknown), exit_code, result, error.
     #[arg(long = "json", id = "json_output")]
     pub json_output: bool,
     /// Write the images and sounds of the result to FILE
@@ -48,6 +52,12 @@ pub struct CallArgs {
     /// names of their own in it. A file that is there is overwritten.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub out: Option<PathBuf>,
+    /// The call's id, a GUID that you made for this call
+    ///
+    /// An id is taken once. If it was given to a call before, nothing is sent: what became of that call is told, as by `holdfast
+    /// result`. So a script that was killed may be run again. After exit code 2 or 3 the id is free again.
+    #[arg(long, value_name = "ID", value_parser = |text: &str| CallId::parse(text).ok_or("it is no GUID"))]
+    pub id: Option<CallId>,
     /// Longest wait for the answer, in seconds
     ///
     /// A call that was sent is waited for two minutes at the most, or as long as its own TimeoutSeconds says.
@@ -61,24 +71,21 @@ pub struct CallArgs {
 }
 
 pub fn run(arguments: &CallArgs) -> ExitCode {
-    let given = arguments::read(&arguments.given).and_then(|given| of_own_tool(&arguments.tool, given));
-    let given = match given {
+    let given = prepared(&arguments.tool, &arguments.given);
+    let given = match arguments.out.as_deref().and_then(images::no_place).map_or(given, Err) {
         Ok(given) => given,
-        Err(fix) => return mistaken(&fix).into(),
+        Err(fix) => return arguments.shown().show(&Outcome::mistake(&arguments.tool, &fix)).into(),
     };
-    if let Some(fix) = arguments.out.as_deref().and_then(images::no_place) {
-        return mistaken(&fix).into();
-    }
-    if let Some(fix) = refused_at_once(&arguments.tool, &given) {
-        return mistaken(&fix).into();
-    }
     one_shot::run(&arguments.editor, |config| call(arguments, given, config))
 }
 
-/// Prints a mistake of the command line.
-fn mistaken(fix: &str) -> Exit {
-    output::complain(&format!("holdfast call: {}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
-    Exit::Usage
+/// Reads the arguments of a call, as far as that can be done before an editor is looked for.
+///
+/// # Errors
+/// The mistake, with the fix.
+pub(super) fn prepared(tool: &str, words: &[String]) -> Result<Given, String> {
+    let given = of_own_tool(tool, arguments::read(words)?)?;
+    refused_at_once(tool, &given).map_or(Ok(given), Err)
 }
 
 /// Makes the object of pairs for a tool of holdfast's own, whose schema is known.
@@ -109,42 +116,109 @@ fn own_tool_meant(name: &str) -> Option<&'static str> {
 }
 
 async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
-    // The mistake itself was printed with the other problems of the configuration.
-    if config.policy.refusal_of_all().is_some() && GatewayTool::from_name(&arguments.tool).is_none() {
-        output::complain(
-            "holdfast call: while that mistake may hide a rule, no tool may be called. Nothing was sent to Unity.",
-        );
+    let shown = arguments.shown();
+    if refuses_all(&config, &arguments.tool) {
         return Exit::Usage;
     }
-    // No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway
-    // subtracts from a client's patience, is added to it here.
-    let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
+    let state = config.state_dir.clone();
     let wish = Wish { hub: Some(arguments.hub), records: true };
-    let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }, wish).await {
+    let mut one_shot = match OneShot::open(patient(config.clone(), arguments.timeout), wish).await {
         Ok(one_shot) => one_shot,
-        Err(gone) => return ended(gone, None),
+        Err(gone) => return shown.show(&gone_before(&arguments.tool, gone)),
     };
     if GatewayTool::from_name(&arguments.tool).is_some_and(|tool| tool != GatewayTool::WaitReady) {
         // All gateway tools except `holdfast_wait_ready` answer at once. The request `tools/list` is answered only when the
         // editor was reached or is not expected any more, so the gateway tool called after it describes the editor.
         let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     }
-    let json = match given {
-        Given::Json(json) => json,
-        Given::Pairs(pairs) => {
-            // The tool list is there when the editor was reached or is not expected any more.
-            let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
-            let catalogue = Arc::clone(&one_shot.parts.link().tools.published.borrow().catalogue);
-            let schema = catalogue.find(&arguments.tool).map(|entry| &entry.tool.input_schema);
-            match arguments::object(&pairs, schema) {
-                Ok(json) => json,
-                Err(fix) => {
-                    one_shot.close().await;
-                    return mistaken(&fix);
-                }
-            }
+    let json = match with_schema(&mut one_shot, &arguments.tool, given).await {
+        Ok(json) => json,
+        Err(fix) => {
+            one_shot.close().await;
+            return shown.show(&Outcome::mistake(&arguments.tool, &fix));
         }
     };
+    let taken = arguments.id.map(|id| (id, take(state.as_deref(), id)));
+    match taken {
+        Some((id, Ok(false))) => {
+            one_shot.close().await;
+            output::complain(&format!(
+                "holdfast call: the id {id} was given to a call before, so nothing was sent. What became of that call:"
+            ));
+            return follow::result_of(id, Duration::from_secs(arguments.timeout), arguments.json_output, config).await;
+        }
+        Some((id, Err(why))) => {
+            one_shot.close().await;
+            let fix = format!("the id {id} cannot be noted: {why}. Without --id the call needs no note");
+            return shown.show(&Outcome::mistake(&arguments.tool, &fix));
+        }
+        Some((_, Ok(true))) | None => {}
+    }
+    let outcome = ask(&mut one_shot, &arguments.tool, &json, arguments.id).await;
+    let is_kept = one_shot.parts.links.hub().is_some();
+    let exit = Shown { is_kept, ..shown }.show(&outcome);
+    if let (Some(id), Some(state)) = (arguments.id, &state) {
+        note(state, id, &outcome);
+    }
+    one_shot.close().await;
+    exit
+}
+
+/// Notes how the call of an id ended. Of one that may have run nothing is noted, since more may be known of it later.
+fn note(state: &Path, id: CallId, outcome: &Outcome) {
+    match outcome::ran(outcome.exit()) {
+        "no" => call_ids::give_back(state, id),
+        "yes" => {
+            if let Err(error) = call_ids::keep(state, id, &outcome.json(None)) {
+                output::complain(&format!(
+                    "holdfast call: how it ended is not kept with its id ({error}); the id counts as given"
+                ));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes an id for a call. Returns false if it was taken before.
+fn take(state: Option<&Path>, id: CallId) -> Result<bool, String> {
+    let state = state.ok_or("no state folder is known (--state-dir)")?;
+    call_ids::take(state, id).map_err(|error| error.to_string())
+}
+
+/// Whether a mistake in the configuration, which was printed with the others, may hide a rule about this tool.
+pub(super) fn refuses_all(config: &Config, tool: &str) -> bool {
+    let refuses = config.policy.refusal_of_all().is_some() && GatewayTool::from_name(tool).is_none();
+    if refuses {
+        output::complain(
+            "holdfast call: while that mistake may hide a rule, no tool may be called. Nothing was sent to Unity.",
+        );
+    }
+    refuses
+}
+
+/// No client is waiting that would give up earlier, so the answer may take the whole time: the margin, which the gateway subtracts
+/// from a client's patience, is added to it here.
+pub(super) fn patient(config: Config, seconds: u64) -> Config {
+    Config { patience: Some(Duration::from_secs(seconds) + PATIENCE_MARGIN), ..config }
+}
+
+/// Makes the arguments' JSON. What pairs become follows from the tool's schema, which is there when the editor was reached.
+///
+/// # Errors
+/// The mistake, with the fix.
+pub(super) async fn with_schema(one_shot: &mut OneShot, tool: &str, given: Given) -> Result<String, String> {
+    let pairs = match given {
+        Given::Json(json) => return Ok(json),
+        Given::Pairs(pairs) => pairs,
+    };
+    // The tool list is there when the editor was reached or is not expected any more.
+    let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
+    let catalogue = Arc::clone(&one_shot.parts.link().tools.published.borrow().catalogue);
+    arguments::object(&pairs, catalogue.find(tool).map(|entry| &entry.tool.input_schema))
+}
+
+/// Calls a tool. `id`: the call's id if it has one already. An id is said before anything is sent.
+pub(super) async fn ask(one_shot: &mut OneShot, tool: &str, json: &str, id: Option<CallId>) -> Outcome {
     let mut last = String::new();
     let mut report = |message: &str| {
         if message != last {
@@ -153,177 +227,150 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
         }
     };
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
-    if GatewayTool::from_name(&arguments.tool).is_none() {
-        let id = CallId::from_random(one_shot.parts.env.host.random());
+    let id = GatewayTool::from_name(tool).is_none().then(|| {
+        let id = id.unwrap_or_else(|| CallId::from_random(one_shot.parts.env.host.random()));
         one_shot.parts.env.name_next_call(id);
         output::complain(&format!("holdfast: call id {id}"));
-    }
-    let answered = one_shot.call(&arguments.tool, &json, progress).await;
-    // The verdict that the session was told. An unknown tool and a gateway tool leave none.
-    let record = one_shot.parts.client.last_call();
-    let is_kept = one_shot.parts.links.hub().is_some();
-    let (verdict, refused_there) = record.unzip();
-    let refused_there = refused_there.unwrap_or_default();
-    let exit = match answered {
-        Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there, is_kept),
-        Ok(Err(error)) => refused(arguments, &error),
-        Err(gone) => ended(gone, verdict),
+        id
+    });
+    let said = match one_shot.call(tool, json, progress).await {
+        Ok(Ok(result)) => Said::Result(result),
+        Ok(Err(error)) => Said::Refused(error),
+        Err(gone) => Said::Gone(gone),
     };
-    one_shot.close().await;
-    exit
+    let (verdict, refused_there) = one_shot.parts.client.take_last_call().unzip();
+    Outcome { tool: Some(tool.to_owned()), id, verdict, refused_there: refused_there.unwrap_or_default(), said }
 }
 
-/// Prints a result and returns the exit code of its verdict. `refused_there`: the editor refused the call before it ran anything.
-/// `is_kept`: a hub keeps a late result.
-fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refused_there: bool, is_kept: bool) -> Exit {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Result<'a> {
-        #[serde(borrow)]
-        content: Vec<&'a RawValue>,
-        #[serde(default)]
-        is_error: bool,
+/// The gateway ended before the call was made.
+pub(super) fn gone_before(tool: &str, gone: GatewayGone) -> Outcome {
+    Outcome { said: Said::Gone(gone), ..Outcome::mistake(tool, "") }
+}
+
+impl CallArgs {
+    fn shown(&self) -> Shown<'_> {
+        Shown { command: "holdfast call", json: self.json_output, line: None, out: self.out.as_deref(), is_kept: false }
     }
-    #[derive(Deserialize)]
-    struct Block {
-        #[serde(rename = "type")]
-        kind: String,
-        text: Option<String>,
-    }
-    let Ok(Result { content, is_error }) = serde_json::from_str::<Result<'_>>(result.get()) else {
-        return internal("the gateway's answer is no result of MCP; please report this");
-    };
-    let mut texts = Vec::new();
-    let mut kept = arguments.out.as_deref().map(|out| Images::new(out, &arguments.tool));
-    for block in content {
-        if kept.as_mut().is_some_and(|kept| kept.keep(block)) {
-            continue;
+}
+
+/// How an outcome is printed.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    /// The command, before each message.
+    pub(super) command: &'a str,
+    pub(super) json: bool,
+    /// The line of a file on which the call stands.
+    pub(super) line: Option<usize>,
+    /// Where images go.
+    pub(super) out: Option<&'a Path>,
+    /// Whether a hub keeps a late result.
+    pub(super) is_kept: bool,
+}
+
+impl Shown<'_> {
+    /// Prints an outcome, and returns its exit code.
+    pub(super) fn show(self, outcome: &Outcome) -> Exit {
+        let exit = outcome.exit();
+        if self.json {
+            output::line(&outcome.json(self.line));
         }
-        match serde_json::from_str::<Block>(block.get()) {
-            Ok(Block { text: Some(text), .. }) => texts.push(text),
-            Ok(Block { kind, text: None }) if !arguments.json_output => {
-                let bytes = block.get().len();
-                output::complain(&format!(
-                    "holdfast call: a block of type \"{}\" with {bytes} bytes is left out; --out FILE writes \
-                     it, --json prints it",
-                    crate::protocol::text::clean(&kind)
-                ));
+        match &outcome.said {
+            Said::Result(result) => self.show_result(outcome, result, exit),
+            Said::Refused(error) => {
+                self.complain(&format!("{}.", error.message.trim_end_matches('.')));
+                exit
             }
-            _ => {}
+            Said::Mistake(fix) => {
+                self.complain(&format!("{}. Nothing was sent to Unity.", fix.trim_end_matches('.')));
+                exit
+            }
+            Said::Gone(GatewayGone::Failed) => {
+                self.complain(&GatewayGone::Failed.to_string());
+                exit
+            }
+            Said::Gone(gone) => {
+                let fate = match outcome.verdict {
+                    None | Some(Verdict::NotExecuted(_)) => "nothing was sent to Unity",
+                    Some(Verdict::OutcomeUnknown(_)) => "the call may have run, so look for its effect in Unity",
+                    Some(_) => "the call was sent to Unity",
+                };
+                self.complain(&format!("{gone}; {fate}."));
+                exit
+            }
         }
     }
-    let text = texts.join("\n");
-    if arguments.json_output {
-        output::line(result.get());
+
+    fn complain(self, what: &str) {
+        output::complain(&format!("{}: {what}", self.command));
     }
-    if is_error {
-        output::complain_as_is(&text);
-    } else if !arguments.json_output {
-        output::bytes(text.as_bytes());
-        if !text.ends_with('\n') {
-            output::bytes(b"\n");
+
+    fn show_result(self, outcome: &Outcome, result: &RawValue, exit: Exit) -> Exit {
+        #[derive(Deserialize)]
+        struct Content<'a> {
+            #[serde(borrow)]
+            content: Vec<&'a RawValue>,
         }
-    }
-    if output::lost() {
+        #[derive(Deserialize)]
+        struct Block {
+            #[serde(rename = "type")]
+            kind: String,
+            text: Option<String>,
+        }
+        let Ok(Content { content }) = serde_json::from_str::<Content<'_>>(result.get()) else {
+            self.complain("the gateway's answer is no result of MCP; please report this");
+            return Exit::Internal;
+        };
+        let tool = outcome.tool.as_deref().unwrap_or_default();
+        let (verdict, failed) = (outcome.verdict, is_error(result));
+        let mut texts = Vec::new();
+        let mut kept = self.out.map(|out| Images::new(out, tool));
+        for block in content {
+            if kept.as_mut().is_some_and(|kept| kept.keep(block)) {
+                continue;
+            }
+            match serde_json::from_str::<Block>(block.get()) {
+                Ok(Block { text: Some(text), .. }) => texts.push(text),
+                Ok(Block { kind, text: None }) if !self.json => {
+                    self.complain(&format!(
+                        "a block of type \"{}\" with {} bytes is left out; `holdfast call --out FILE` writes it, --json prints it",
+                        crate::protocol::text::clean(&kind),
+                        block.get().len()
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let text = texts.join("\n");
+        if failed {
+            output::complain_as_is(&text);
+        } else if !self.json {
+            output::bytes(text.as_bytes());
+            if !text.ends_with('\n') {
+                output::bytes(b"\n");
+            }
+        }
         // For every other verdict, stderr already says whether the tool ran: in the result's text above, or in the note on
         // `StillRunning` below.
-        if let Some(Verdict::Ok | Verdict::ToolError) = verdict
-            && !refused_there
-        {
-            output::complain(
-                "holdfast call: The tool ran, and its result is lost: do not repeat the call for it, look for its effect in Unity.",
+        if output::lost() && outcome::ran(exit) == "yes" && verdict.is_some() {
+            self.complain(
+                "The tool ran, and its result is lost: do not repeat the call for it, look for its effect in Unity.",
             );
         }
-    }
-    let unwritten = kept.is_some_and(|kept| !is_error && !kept.told());
-    if verdict == Some(Verdict::StillRunning) && is_kept {
-        output::complain(
-            "holdfast call: the hub keeps the result for an hour: `holdfast result` with the id above fetches it.",
-        );
-    } else if verdict == Some(Verdict::StillRunning) {
-        output::complain(
-            "holdfast call: `holdfast result` with the id above says how it ended, if Unity's package keeps that. If not, look for its \
-             effect in Unity, and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
-        );
-    }
-    if let Some(Verdict::NotExecuted(cause)) = verdict
-        && cause != Cause::UnknownTool
-        && let Some(meant) = own_tool_meant(&arguments.tool)
-    {
-        output::complain(&format!("holdfast call: did you mean holdfast's own tool `{meant}`?"));
-    }
-    match verdict {
-        Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,
-        Some(Verdict::Ok) | None if unwritten => Exit::Output,
-        Some(verdict) => exit_of(verdict),
-        // This is a gateway tool: the ledger has no verdict for it.
-        None if is_error => Exit::Failed,
-        None => Exit::Ok,
-    }
-}
-
-pub(super) fn exit_of(verdict: Verdict) -> Exit {
-    match verdict {
-        Verdict::Ok => Exit::Ok,
-        Verdict::ToolError => Exit::Failed,
-        Verdict::NotExecuted(Cause::UnknownTool) => Exit::Usage,
-        Verdict::NotExecuted(_) | Verdict::Cancelled => Exit::NotExecuted,
-        Verdict::OutcomeUnknown(_) | Verdict::StillRunning => Exit::Unknown,
-    }
-}
-
-/// Prints why the request itself was refused: the tool is unknown, or the arguments are not valid for any tool.
-fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
-    if arguments.json_output {
-        output::line(&json!({"error": {"code": error.code, "message": error.message}}).to_string());
-    }
-    output::complain(&format!("holdfast call: {}.", error.message.trim_end_matches('.')));
-    match error.code {
-        // These are JSON-RPC's codes for a mistake of the caller.
-        -32602..=-32600 => Exit::Usage,
-        _ => Exit::Internal,
-    }
-}
-
-/// Prints that the gateway ended before it answered. `call`: how the call ended, if it was taken.
-fn ended(gone: GatewayGone, call: Option<Verdict>) -> Exit {
-    let (fate, exit) = match (gone, call) {
-        (GatewayGone::Failed, _) => return internal(&gone.to_string()),
-        (GatewayGone::Interrupted, None | Some(Verdict::NotExecuted(_))) => {
-            ("nothing was sent to Unity", Exit::NotExecuted)
+        if verdict == Some(Verdict::StillRunning) {
+            self.complain(if self.is_kept {
+                "the hub keeps the result for an hour: `holdfast result` with the id above fetches it."
+            } else {
+                "`holdfast result` with the id above says how it ended, if Unity's package keeps that. If not, look for its effect in \
+                 Unity, and give it longer next time (--timeout, or the tool's own TimeoutSeconds)."
+            });
         }
-        (GatewayGone::Interrupted, Some(Verdict::OutcomeUnknown(_))) => {
-            ("the call may have run, so look for its effect in Unity", Exit::Unknown)
+        if let Some(Verdict::NotExecuted(cause)) = verdict
+            && cause != Cause::UnknownTool
+            && let Some(meant) = own_tool_meant(tool)
+        {
+            self.complain(&format!("did you mean holdfast's own tool `{meant}`?"));
         }
-        (GatewayGone::Interrupted, Some(verdict)) => ("the call was sent to Unity", exit_of(verdict)),
-    };
-    output::complain(&format!("holdfast call: {gone}; {fate}."));
-    exit
-}
-
-fn internal(what: &str) -> Exit {
-    output::complain(&format!("holdfast call: {what}"));
-    Exit::Internal
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fsm::cause::Loss;
-
-    #[test]
-    fn every_verdict_has_the_exit_code_of_the_table() {
-        let codes = [
-            (Verdict::Ok, 0),
-            (Verdict::ToolError, 1),
-            (Verdict::NotExecuted(Cause::UnknownTool), 2),
-            (Verdict::NotExecuted(Cause::NotRunning), 3),
-            (Verdict::Cancelled, 3),
-            (Verdict::OutcomeUnknown(Loss::Reload), 4),
-            (Verdict::StillRunning, 4),
-        ];
-        for (verdict, code) in codes {
-            assert_eq!(exit_of(verdict) as u8, code, "{verdict:?}");
-        }
+        let is_unwritten = kept.is_some_and(|kept| !failed && !kept.told());
+        if exit == Exit::Ok && is_unwritten { Exit::Output } else { exit }
     }
 }

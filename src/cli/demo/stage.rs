@@ -82,6 +82,8 @@ impl Stage {
     /// Starts the gateway for the project as a client would, with `--port` only if [`Stage::port`] is set.
     pub fn start_gateway(&mut self) -> io::Result<()> {
         let mut command = child::gateway(&self.folder, &self.project())?;
+        // A hub would outlive the demo.
+        command.args(["--hub", "never"]);
         let file = dialect::named(self.package.name).and_then(|dialect| dialect.user_file(""));
         if let Some(file) = file {
             command.env(file.variable, self.home().join(file.folder));

@@ -88,6 +88,19 @@ impl Section for GatewaySection {
     const EXAMPLE: &'static str = r#"metrics = "on""#;
 }
 
+/// `[hub]`: the gateway that several clients share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct HubSection {
+    /// Whether a session or a command starts one if none runs.
+    pub start: bool,
+}
+
+impl Section for HubSection {
+    const NAME: &'static str = "hub";
+    const EXAMPLE: &'static str = "start = true";
+}
+
 /// `[clients.NAME]`: settings for a client, which override the client table.
 impl Section for ClientSettings {
     const NAME: &'static str = "clients";
@@ -110,8 +123,14 @@ impl Section for ProjectSection {
 }
 
 /// The names of all sections.
-pub const SECTIONS: &[&str] =
-    &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME, ProjectSection::NAME];
+pub const SECTIONS: &[&str] = &[
+    PolicySection::NAME,
+    AuditSection::NAME,
+    GatewaySection::NAME,
+    HubSection::NAME,
+    ClientSettings::NAME,
+    ProjectSection::NAME,
+];
 /// The sections that guard something ([`Section::GUARDS`]).
 const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
 
@@ -128,6 +147,8 @@ pub struct UserFile {
     pub audit: Option<PathBuf>,
     /// The settings that are flags too.
     pub gateway: GatewaySection,
+    /// Whether a hub is started.
+    pub hub: HubSection,
     /// The settings for single clients.
     pub clients: ClientOverrides,
     /// The settings for single projects, each with the NAME of its section. A path in a NAME is canonical if it exists.
@@ -176,10 +197,11 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
             reader.refuse(GatewaySection::NAME, false, &says, "write its whole path, or one that begins with ~/");
         }
     }
+    let hub = reader.take();
     let clients = reader.clients();
     let projects = reader.projects(places);
     let Told { complaints, grave, .. } = reader.end();
-    UserFile { path: Some(path), found: true, rules, audit, gateway, clients, projects, complaints, grave }
+    UserFile { path: Some(path), found: true, rules, audit, gateway, hub, clients, projects, complaints, grave }
 }
 
 /// Reads a project's file, if there is one. Uses only `[policy]`, which can only restrict what is allowed.

@@ -25,13 +25,13 @@ fn project(text: &str) -> ProjectRules {
 #[test]
 fn every_section_is_read() {
     let file = user(
-        "[policy]\nallow = ['get-*']\ndeny = ['@destructive', 'x']\n[audit]\nfile = '~/a.jsonl'\n[gateway]\nmetrics = '127.0.0.1:9464'\n",
+        "[policy]\nallow = ['get-*']\ndeny = ['@destructive', 'x']\n[audit]\nfile = '~/a.jsonl'\n[gateway]\nmetrics = '127.0.0.1:9464'\n[hub]\nstart = true\n",
     );
     assert_eq!(file.complaints, [""; 0]);
     assert_eq!((file.rules.allow.len(), file.rules.deny.len()), (1, 2));
     assert_eq!(file.audit, Some("/home/u/a.jsonl".into()));
     assert_eq!(file.gateway.metrics.and_then(|metrics| metrics.address), Some("127.0.0.1:9464".parse().unwrap()));
-    assert!(file.found && file.grave.is_empty());
+    assert!(file.found && file.hub.start && file.grave.is_empty());
 }
 
 #[test]
@@ -66,6 +66,7 @@ fn what_is_wrong_is_told_with_file_line_key_and_fix() {
             "FILE, line 1: [audit] file \"a.jsonl\" would be another file in each folder; write its",
             true,
         ),
+        ("[hub]\nstart = 'yes'\n", "FILE, line 2: [hub] start: invalid type: string", false),
         ("[gateway]\nmetric = 'on'\n", "FILE, line 2: [gateway] has no key \"metric\"; write metrics", false),
         ("[gateway]\nmetrics = '0.0.0.0:1'\n", "FILE, line 2: [gateway] metrics: only loopback addresses", false),
     ] {
@@ -154,6 +155,7 @@ fn the_documentation_has_every_key_and_an_example_that_is_right() {
         (PolicySection::NAME, keys_of::<PolicySection>()),
         (AuditSection::NAME, keys_of::<AuditSection>()),
         (GatewaySection::NAME, keys_of::<GatewaySection>()),
+        (HubSection::NAME, keys_of::<HubSection>()),
         (ClientSettings::NAME, keys_of::<ClientSettings>()),
         (ProjectSection::NAME, keys_of::<ProjectSection>()),
     ];
@@ -178,6 +180,7 @@ fn the_examples_in_the_fixes_are_right() {
     check::<PolicySection>();
     check::<AuditSection>();
     check::<GatewaySection>();
+    check::<HubSection>();
     assert_eq!(user(&format!("[clients.codex]\n{}\n", ClientSettings::EXAMPLE)).complaints, [""; 0]);
     assert_eq!(user(&format!("[projects.Castle]\n{}\n", ProjectSection::EXAMPLE)).complaints, [""; 0]);
 }

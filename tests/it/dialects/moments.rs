@@ -29,7 +29,7 @@ pub fn open(package: &Package) -> Outcome {
         client.tools();
         unity = Unity::of_project(&room, &["--dialect", package.name, "--port", &port]);
     } else {
-        client = Client::open(&room, &["--project", &project, "--toolsets", look]);
+        client = Client::open(&room, &["--project", &project, "--toolsets", look, "--hub", "never"]);
         client.tools();
         unity = stage::start(package, &room);
     }

@@ -34,6 +34,8 @@ pub fn flags(package: &Package, room: &Room, unity: &Unity) -> Vec<String> {
     let toolsets = ["--toolsets".to_owned(), "later".to_owned()];
     let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
     flags.extend(toolsets);
+    // What is looked at is in this session's own log.
+    flags.extend(["--hub".to_owned(), "never".to_owned()]);
     if package.facts.port == Port::Told {
         flags.extend(["--port".to_owned(), unity.port.to_string()]);
     }

@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
-use super::hub::{Hub, attached, hub, open};
+use super::hub::{Hub, attached, elected, hub, open};
 use super::unity::Unity;
 use super::{Room, until};
 
@@ -382,4 +382,27 @@ fn the_tools_stay_listed_while_the_hub_is_replaced() {
     session.echoes();
     session.close(&room);
     kill(super::hub::elected(&room), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn a_hub_is_started_for_a_command_if_the_settings_say_so() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let config = room.path().join("config.toml");
+    std::fs::write(&config, "[hub]\nstart = true\n").unwrap();
+    let call = |more: &[&str]| {
+        let words = ["call", "echo", r#"{"text":"x"}"#, "--config", config.to_str().unwrap()];
+        let told = run(&room, &[&words[..], more].concat());
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(0), "{said}");
+        said
+    };
+    let starts = |said: String| said.contains("no hub runs, so one is started");
+    assert!(!starts(call(&["--hub", "never"])));
+    assert!(starts(call(&[])));
+    let hub = elected(&room);
+    assert!(!starts(call(&[])), "it uses the one that runs");
+    assert_eq!(elected(&room), hub);
+    kill(hub, Signal::SIGTERM).unwrap();
+    until("the hub ends", || !room.state().join("hub/hub.json").exists());
 }
