@@ -362,6 +362,9 @@ namespace Holdfast
         /// <summary>Number of frames until a window that was brought to the front has been drawn.</summary>
         public const int PictureFrames = 3;
 
+        /// <summary>Maximum size of letters in a user interface. The largest screens have fewer lines of pixels.</summary>
+        public const int FontSize = 10_000;
+
         /// <summary>Maximum number of edits in one call.</summary>
         public const int TextEdits = 100;
 

@@ -74,6 +74,7 @@ namespace UnityEditor
             Drawing.Clear();
             Drawn = this;
             Windows.Message(Of, "OnGUI");
+            (Of as GameView)?.Render();
         }
 
         /// <summary>
@@ -115,10 +116,6 @@ namespace UnityEditor
     public sealed class EditorGUI
     {
         public static void DrawRect(Rect rect, Color color) => GUIView.Drawn.Drawing.Add((rect, color));
-    }
-
-    internal sealed class GameView : EditorWindow
-    {
     }
 
     public class SceneView : EditorWindow
