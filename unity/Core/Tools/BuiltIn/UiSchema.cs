@@ -94,7 +94,7 @@ namespace Holdfast
         public UiKind? Kind { get; set; }
 
         /// <summary>Which element to change.</summary>
-        [Description("Changes this element: " + ObjectFinder.Names)]
+        [Description("Changes this element: a path, id or reference")]
         public string Object { get; set; } = "";
 
         /// <summary>The name of a new element.</summary>
@@ -126,7 +126,7 @@ namespace Holdfast
         public double? FontSize { get; set; }
 
         /// <summary>The colour.</summary>
-        [Description("[r, g, b] or [r, g, b, a], each 0 to 1: of a Text the letters, of others the picture")]
+        [Description("[r, g, b, a], 0 to 1: a Text's letters, or the picture")]
         public double[]? Color { get; set; }
 
         /// <summary>The space between what is below it.</summary>
@@ -134,7 +134,7 @@ namespace Holdfast
         public double? Spacing { get; set; }
 
         /// <summary>The screen for which sizes are meant.</summary>
-        [Description("Canvas: [width, height] of the screen for which all sizes are meant; on others everything scales. [1920, 1080] at first")]
+        [Description("Canvas: [width, height] of the screen that sizes are meant for; [1920, 1080] at first")]
         public double[]? Resolution { get; set; }
     }
 }

@@ -15,7 +15,11 @@ namespace UnityEditor
 
         private RenderTexture m_RenderTexture;
 
-        public int selectedSizeIndex { get; private set; }
+        public int selectedSizeIndex
+        {
+            get => Counted.GameSize;
+            private set => Counted.GameSize = value;
+        }
 
         internal Vector2 Size => sizes[selectedSizeIndex].Size;
 

@@ -45,6 +45,11 @@ namespace UnityEditor
 
         public static void Step() => Native.Current.Request("step");
 
+        // Everything here is up to date at once.
+        public static void QueuePlayerLoopUpdate()
+        {
+        }
+
         public static bool ExecuteMenuItem(string menuItemPath)
         {
             if (menuItemPath == "File/Save")
