@@ -97,7 +97,7 @@ namespace Holdfast.Tests
             // What is held in the middle and lies far below it is not on a low screen.
             Done(client, "edit-ui", new { Kind = "Image", Name = "Lost", Position = new[] { -300, -700 }, Color = new[] { 0.2, 0.2, 0.2 } });
             JToken result = client.Await(Send(client, "screenshot", new { Sizes = new[] { "1280x720", "1920x1080", "1080x1920" }, Width = 640 }))["result"]!;
-            Assert.That((string)result["value"]!["Message"]!, Is.EqualTo("3 pictures of 640 x 360 pixels, of 1280 x 720; 640 x 360 pixels, of 1920 x 1080; 360 x 640 pixels, of 1080 x 1920"));
+            Assert.That((string)result["value"]!["Message"]!, Is.EqualTo("3 pictures of 640 x 360 pixels, of 1280 x 720; 640 x 360 pixels, of 1920 x 1080; 360 x 640 pixels, of 1080 x 1920. The window was behind another tab; now it is in front"));
             byte[][] pictures = result["content"]!.Select(part => Convert.FromBase64String((string)part["data"]!)).ToArray();
             Assert.That(pictures.Select(png => (png[18] << 8 | png[19], png[22] << 8 | png[23])), Is.EqualTo(new[] { (640, 360), (640, 360), (360, 640) }));
             foreach (byte[] png in pictures.Take(2)) Assert.That(Corners(png), Is.EqualTo(new[] { 0xFF, 0x80, 0x80, 0x00 }), "each in its corner, and one below the screen");

@@ -132,7 +132,7 @@ namespace Holdfast
             {
                 if (measures) screen.EndMeasuring();
             }
-            return screen.OfWindow(window, frame) is { } seen ? Of(new[] { seen }, wasBehind ? ". The window was behind another tab; now it is in front" : "")
+            return screen.OfWindow(window, frame) is { } seen ? Of(new[] { seen }, Behind(wasBehind))
                 : No("Unity gave no picture of the window; an editor without windows (-batchmode) draws none. Camera needs no window");
         }
 
@@ -169,7 +169,7 @@ namespace Holdfast
         private static async Task<ScreenshotResponse> OfSizes(IReadOnlyList<(int Width, int Height)> sizes, PictureFrame frame, IToolContext context)
         {
             IScreen screen = context.Get<IScreen>();
-            if (screen.Show("Game") == null) return No($"No game view is open; there are {string.Join(", ", screen.Windows())}");
+            if (screen.Show("Game") is not { } wasBehind) return No($"No game view is open; there are {string.Join(", ", screen.Windows())}");
             // Together they must not be larger than one.
             frame = frame with { Bytes = frame.Bytes / sizes.Count };
             var pictures = new List<Picture>();
@@ -191,8 +191,10 @@ namespace Holdfast
             {
                 screen.EndGameSizes();
             }
-            return Of(pictures, "");
+            return Of(pictures, Behind(wasBehind));
         }
+
+        private static string Behind(bool wasBehind) => wasBehind ? ". The window was behind another tab; now it is in front" : "";
 
         private static bool IsSize(int side) => side >= Limits.PictureLeast && side <= Limits.PictureSide;
 
