@@ -291,7 +291,7 @@ namespace UnityEngine
 
         internal GameObject Copy()
         {
-            var copy = new GameObject(name, null, (Transform)Activator.CreateInstance(transform.GetType())) { State = State, Source = this, Prefab = transform.parent == null ? null : Prefab };
+            var copy = new GameObject(name, null, transform is RectTransform ? new RectTransform() : null) { State = State, Source = this, Prefab = transform.parent == null ? null : Prefab };
             copy.transform.State = transform.State;
             (copy.transform.Source, copy.transform.Values) = (transform, new Dictionary<string, object>(transform.Values));
             foreach (Component one in components.Skip(1)) copy.Add(CopyOf(one));
