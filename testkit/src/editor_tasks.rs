@@ -13,7 +13,12 @@ pub(crate) fn ok(wants: &'static str, tool: &'static str, arguments: Value, show
     Step { wants, tool, arguments, verdict: Verdict::Ok, shows }
 }
 
-pub(crate) fn refused(wants: &'static str, tool: &'static str, arguments: Value, shows: &'static [&'static str]) -> Step {
+pub(crate) fn refused(
+    wants: &'static str,
+    tool: &'static str,
+    arguments: Value,
+    shows: &'static [&'static str],
+) -> Step {
     Step { wants, tool, arguments, verdict: Verdict::ToolError, shows }
 }
 

@@ -101,12 +101,7 @@ pub fn user_interface() -> Vec<Step> {
             change("HUD/Menu", json!({"Color": [0, 0, 0]})),
             &["Menu has no Image"],
         ),
-        ok(
-            "For phones",
-            "edit-ui",
-            change("HUD", json!({"Resolution": [1080, 1920]})),
-            &["Changed HUD"],
-        ),
+        ok("For phones", "edit-ui", change("HUD", json!({"Resolution": [1080, 1920]})), &["Changed HUD"]),
         ok("(The user turns the switch on)", "allow", json!({"setting": "AllowProjectSettings"}), &[]),
         ok(
             "The new input system alone",
