@@ -9,16 +9,21 @@ use crate::agent_task::Step;
 /// The longest answer that a kept transcript has.
 const LONGEST: usize = 600;
 
-fn ok(wants: &'static str, tool: &'static str, arguments: Value, shows: &'static [&'static str]) -> Step {
+pub(crate) fn ok(wants: &'static str, tool: &'static str, arguments: Value, shows: &'static [&'static str]) -> Step {
     Step { wants, tool, arguments, verdict: Verdict::Ok, shows }
 }
 
-fn refused(wants: &'static str, tool: &'static str, arguments: Value, shows: &'static [&'static str]) -> Step {
+pub(crate) fn refused(
+    wants: &'static str,
+    tool: &'static str,
+    arguments: Value,
+    shows: &'static [&'static str],
+) -> Step {
     Step { wants, tool, arguments, verdict: Verdict::ToolError, shows }
 }
 
 /// A script, and a compilation that reloads the domain.
-fn reload() -> [Step; 2] {
+pub(crate) fn reload() -> [Step; 2] {
     let text = "using UnityEngine;\n\npublic class Gate : MonoBehaviour\n{\n    public float height = 2;\n}\n";
     [
         ok(
@@ -31,7 +36,7 @@ fn reload() -> [Step; 2] {
     ]
 }
 
-fn undo(wants: &'static str, shows: &'static [&'static str]) -> Step {
+pub(crate) fn undo(wants: &'static str, shows: &'static [&'static str]) -> Step {
     ok(wants, "undo", json!({"Action": "Undo"}), shows)
 }
 

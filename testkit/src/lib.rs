@@ -1,7 +1,7 @@
 //! What the tests of holdfast are built on; none of it is shipped. This crate depends on the gateway's crate. The gateway's own
 //! unit tests cannot use it, because they would see its types as those of a second copy of the gateway.
 //!
-//! [`agent_task`] is an everyday task of an agent, call by call, and [`editor_tasks`] are more of them. [`checker`] checks a [`history`] against the promises. [`net`] and [`host`] are a network and a machine in memory.
+//! [`agent_task`] is an everyday task of an agent, call by call, and [`editor_tasks`] and [`ui_task`] are more of them. [`checker`] checks a [`history`] against the promises. [`net`] and [`host`] are a network and a machine in memory.
 //! [`http`] is a client of
 //! MCP over HTTP. [`sabotage`] makes the gateway's actors fail as planned. [`process`] is the harness around the real binary.
 
@@ -17,3 +17,4 @@ pub mod http;
 pub mod net;
 pub mod process;
 pub mod sabotage;
+pub mod ui_task;

@@ -359,8 +359,17 @@ namespace Holdfast
         /// </summary>
         public const int PictureBytes = 3_900_000;
 
+        /// <summary>Maximum number of resolutions at which one call takes the game.</summary>
+        public const int GameSizes = 6;
+
+        /// <summary>Maximum width and height of such a resolution in pixels, as of a screen with 8K.</summary>
+        public const int GameSide = 8_192;
+
         /// <summary>Number of frames until a window that was brought to the front has been drawn.</summary>
         public const int PictureFrames = 3;
+
+        /// <summary>Maximum size of letters in a user interface. The largest screens have fewer lines of pixels.</summary>
+        public const int FontSize = 10_000;
 
         /// <summary>Maximum number of edits in one call.</summary>
         public const int TextEdits = 100;

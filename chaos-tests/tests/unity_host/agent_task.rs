@@ -4,7 +4,7 @@ use std::path::Path;
 
 use chaos_tests::record::Record;
 use holdfast_testkit::agent_task::{self, Played, Step};
-use holdfast_testkit::editor_tasks;
+use holdfast_testkit::{editor_tasks, ui_task};
 
 use super::stage::{Stage, on_both};
 
@@ -60,6 +60,17 @@ fn an_agent_changes_prefab_files_as_the_page_says() {
         let mut stage = Stage::open(runtime, &[]);
         let steps = editor_tasks::prefab_files();
         played_as_kept(&mut stage, "prefabs.txt", &steps);
+        scenario.record.checked("I1", steps.len() as u64);
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn an_agent_makes_a_user_interface_as_the_page_says() {
+    on_both("ui-task", &["U01"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &["--flag", "inputSystem"]);
+        let steps = ui_task::user_interface();
+        played_as_kept(&mut stage, "ui.txt", &steps);
         scenario.record.checked("I1", steps.len() as u64);
         stage.close(scenario);
     });

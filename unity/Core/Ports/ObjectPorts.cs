@@ -87,7 +87,11 @@ namespace Holdfast
         /// <param name="name">Its name.</param>
         /// <param name="primitive">Name of one of Unity's primitive shapes; empty for an object without a shape.</param>
         /// <param name="parent">The object below which it is put; null for none, or for the root of the open prefab.</param>
-        FoundObject Create(string name, string primitive, FoundObject? parent);
+        /// <param name="isFlat">Whether it has a RectTransform in any case.</param>
+        FoundObject Create(string name, string primitive, FoundObject? parent, bool isFlat = false);
+
+        /// <summary>The GameObject above another one; null if there is none.</summary>
+        ISceneNode? ParentOf(ISceneNode one);
 
         /// <summary>Copies a GameObject with all that is below it, to the end of the same parent.</summary>
         FoundObject Duplicate(FoundObject one);
@@ -96,15 +100,16 @@ namespace Holdfast
         void Delete(FoundObject one);
 
         /// <summary>Sets what is not null.</summary>
-        void Change(FoundObject one, ObjectChange change);
+        /// <returns>False if everything was like this already.</returns>
+        bool Change(FoundObject one, ObjectChange change);
 
         /// <summary>Puts a GameObject below another one, or below none, without moving it in the world.</summary>
-        /// <returns>False if Unity does not allow it, as for a part of a prefab's instance.</returns>
-        bool Reparent(FoundObject one, FoundObject? parent);
+        /// <returns>Whether it was there already, or is there now. Unity does not move a part of a prefab's instance.</returns>
+        MoveResult Reparent(FoundObject one, FoundObject? parent);
 
         /// <summary>Puts a GameObject into an open scene, below none there, without moving it in the world.</summary>
-        /// <returns>False if Unity does not allow it, as for a part of a prefab's instance.</returns>
-        bool MoveToScene(FoundObject one, string scenePath);
+        /// <returns>As of <see cref="Reparent"/>.</returns>
+        MoveResult MoveToScene(FoundObject one, string scenePath);
 
         /// <summary>Whether the second object is the first one, or lies below it.</summary>
         bool Contains(FoundObject one, FoundObject other);
@@ -127,6 +132,19 @@ namespace Holdfast
         /// <returns>False if it had these values already.</returns>
         /// <exception cref="ToolParameterException">A property is not there, or does not take the value. Nothing was changed.</exception>
         bool Set(ISceneComponent target, JObject values, Func<string, FoundObject> find);
+    }
+
+    /// <summary>What became of a GameObject that was to be put somewhere.</summary>
+    internal enum MoveResult
+    {
+        /// <summary>Unity does not allow it.</summary>
+        Refused,
+
+        /// <summary>It was there already.</summary>
+        WasThere,
+
+        /// <summary>It is there now.</summary>
+        Moved
     }
 
     /// <summary>What is to be changed of a GameObject.</summary>

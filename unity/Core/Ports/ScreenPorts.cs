@@ -34,6 +34,22 @@ namespace Holdfast
         /// <param name="frame">Of its height nothing counts: the proportions stay. A part of a window is not made smaller.</param>
         Picture? OfWindow(string window, PictureFrame frame);
 
+        /// <summary>Gives the game view another resolution, and asks it to draw itself.</summary>
+        /// <returns>Why it cannot; null if it has it, and <see cref="EndGameSizes"/> has to be called.</returns>
+        string? SetGameSize(int width, int height);
+
+        /// <summary>Asks the game view to draw itself once more. What lies in a layout is in its place in the frame after the one that moved it.</summary>
+        void DrawGame();
+
+        /// <summary>What the game view has drawn last, with all user interface. Returns null if it is not what was asked for.</summary>
+        /// <param name="width">The resolution's width.</param>
+        /// <param name="height">Its height.</param>
+        /// <param name="frame">Its width is at most what the longer side of the picture has; its height does not count.</param>
+        Picture? OfGame(int width, int height, PictureFrame frame);
+
+        /// <summary>Gives the game view the resolution back that it had before.</summary>
+        void EndGameSizes();
+
         /// <summary>Renders what a camera sees.</summary>
         /// <param name="one">A GameObject with a camera; null for the main camera.</param>
         /// <param name="frame">The picture's size and part.</param>

@@ -39,7 +39,7 @@ namespace Holdfast
             [ToolGroup.Scenes] = new[]
             {
                 "list-scenes", "scene", "get-hierarchy", "find-game-objects", "inspect", "get-selection", "set-selection", "edit-game-object",
-                "delete-game-object", "edit-component", "remove-component", "prefabs"
+                "delete-game-object", "edit-component", "remove-component", "edit-ui", "prefabs"
             },
             [ToolGroup.Assets] = new[] { "find-assets", "edit-asset", "delete-asset", "unity-search", "get-provider-details" },
             [ToolGroup.Scripts] = new[] { "read-script", "edit-script", "execute-csharp" },

@@ -21,14 +21,14 @@ namespace Holdfast.Editor
         /// <param name="fileRoot">The root of a prefab's file; null for scenes and the open prefab.</param>
         public EditorObjectEditor(IObjectSteps steps, Transform? fileRoot = null) => (this.steps, this.fileRoot) = (steps, fileRoot);
 
-        public FoundObject Create(string name, string primitive, FoundObject? parent)
+        public FoundObject Create(string name, string primitive, FoundObject? parent, bool isFlat = false)
         {
             Transform? above = parent != null ? EditorObjects.GameObject(parent).transform
                 : fileRoot != null ? fileRoot
                 : PrefabStageUtility.GetCurrentPrefabStage() is { } stage ? stage.prefabContentsRoot.transform
                 : null;
             GameObject made = primitive.Length > 0 ? GameObject.CreatePrimitive((PrimitiveType)Enum.Parse(typeof(PrimitiveType), primitive))
-                : above is RectTransform ? new GameObject(name, typeof(RectTransform))
+                : isFlat || above is RectTransform ? new GameObject(name, typeof(RectTransform))
                 : new GameObject(name);
             made.name = name;
             if (above != null) made.layer = above.gameObject.layer;
@@ -37,6 +37,9 @@ namespace Holdfast.Editor
             if (above != null && made.transform.parent != above) throw new ChangeRefusedException($"Unity puts nothing below {above.name}");
             return EditorObjects.Of(made);
         }
+
+        public ISceneNode? ParentOf(ISceneNode one) =>
+            ((EditorScenes.ObjectNode)one).One.transform.parent is { } above ? new EditorScenes.ObjectNode(above.gameObject) : null;
 
         /// <summary>Puts a new object into the open prefab, if one is open, and makes its creation a step of undo.</summary>
         internal static void Place(GameObject made)
@@ -92,15 +95,40 @@ namespace Holdfast.Editor
             if (above != null && above.childCount == before) throw new ChangeRefusedException($"Unity does not delete {name} here; get-logs may tell why");
         }
 
-        public void Change(FoundObject found, ObjectChange change)
+        public bool Change(FoundObject found, ObjectChange change)
         {
             GameObject one = EditorObjects.GameObject(found);
-            steps.Record(one);
-            if (change.Name is { } name) one.name = name;
-            if (change.Active is { } active) one.SetActive(active);
-            if (change.Tag is { } tag) one.tag = tag;
-            if (change.Layer is { } layer) one.layer = LayerMask.NameToLayer(layer);
             Transform place = one.transform;
+            int layer = change.Layer is { } named ? LayerMask.NameToLayer(named) : one.layer;
+            bool isOther = (change.Name ?? one.name, change.Active ?? one.activeSelf, change.Tag ?? one.tag, layer) != (one.name, one.activeSelf, one.tag, one.layer);
+            if (isOther)
+            {
+                steps.Record(one);
+                if (change.Name is { } name) one.name = name;
+                if (change.Active is { } active) one.SetActive(active);
+                if (change.Tag is { } tag) one.tag = tag;
+                one.layer = layer;
+            }
+            bool isMoved = Move(place, change);
+            // The difference to the prefab is what a file has of an instance. Unity would note it at the end of the frame only, and the scene
+            // may be saved before.
+            if ((isOther || isMoved) && PrefabUtility.IsPartOfPrefabInstance(one))
+            {
+                PrefabUtility.RecordPrefabInstancePropertyModifications(one);
+                PrefabUtility.RecordPrefabInstancePropertyModifications(place);
+            }
+            int order = place.GetSiblingIndex();
+            if (change.Index is { } index && index != order) steps.SetOrder(place, index);
+            return isOther || isMoved || place.GetSiblingIndex() != order;
+        }
+
+        // What it is turned by may be told in several numbers, so it is compared afterwards.
+        private bool Move(Transform place, ObjectChange change)
+        {
+            (Vector3, Vector3, Vector3) State() => (place.localPosition, place.localEulerAngles, place.localScale);
+            (Vector3 Position, Vector3 Rotation) now = change.InWorld ? (place.position, place.eulerAngles) : (place.localPosition, place.localEulerAngles);
+            if (Same(change.Position, now.Position) && Same(change.Rotation, now.Rotation) && Same(change.Scale, place.localScale)) return false;
+            var before = State();
             steps.Record(place);
             if (change.Position is { } position)
             {
@@ -113,32 +141,28 @@ namespace Holdfast.Editor
                 else place.localEulerAngles = Vector(rotation);
             }
             if (change.Scale is { } scale) place.localScale = Vector(scale);
-            // The difference to the prefab is what a file has of an instance. Unity would note it at the end of the frame only, and the scene
-            // may be saved before.
-            if (PrefabUtility.IsPartOfPrefabInstance(one))
-            {
-                PrefabUtility.RecordPrefabInstancePropertyModifications(one);
-                PrefabUtility.RecordPrefabInstancePropertyModifications(place);
-            }
-            if (change.Index is { } index) steps.SetOrder(place, index);
+            return !before.Equals(State());
         }
 
-        public bool Reparent(FoundObject one, FoundObject? parent)
+        private static bool Same(double[]? wanted, Vector3 now) => wanted == null || Vector(wanted).Equals(now);
+
+        public MoveResult Reparent(FoundObject one, FoundObject? parent)
         {
             Transform moved = EditorObjects.GameObject(one).transform;
             Transform? above = parent == null ? null : EditorObjects.GameObject(parent).transform;
-            if (moved.parent == above) return true;
+            if (moved.parent == above) return MoveResult.WasThere;
             steps.SetParent(moved, above, true);
-            return moved.parent == above;
+            return moved.parent == above ? MoveResult.Moved : MoveResult.Refused;
         }
 
-        public bool MoveToScene(FoundObject one, string scenePath)
+        public MoveResult MoveToScene(FoundObject one, string scenePath)
         {
             GameObject moved = EditorObjects.GameObject(one);
             Scene scene = SceneManager.GetSceneByPath(scenePath);
-            if (!Reparent(one, null)) return false;
-            if (moved.scene != scene) Undo.MoveGameObjectToScene(moved, scene, UndoSteps.Name);
-            return moved.scene == scene;
+            MoveResult result = Reparent(one, null);
+            if (result == MoveResult.Refused || moved.scene == scene) return result;
+            Undo.MoveGameObjectToScene(moved, scene, UndoSteps.Name);
+            return moved.scene == scene ? MoveResult.Moved : MoveResult.Refused;
         }
 
         public bool Contains(FoundObject one, FoundObject other) =>
@@ -195,10 +219,12 @@ namespace Holdfast.Editor
                 BuildScenes.Write(scenes);
                 return true;
             }
-            // The whole object, so that a value which is refused leaves nothing changed.
+            var materials = new MaterialWriter(changed, find);
+            List<Action> changes = ofShader.Properties().Select(value => materials.Change(value.Name, value.Value)).OfType<Action>().ToList();
+            if (changes.Count == 0 && !serialized.hasModifiedProperties) return false;
             steps.RecordWhole(one);
-            if (values.Count > ofShader.Count) steps.Apply(serialized);
-            foreach (JProperty value in ofShader.Properties()) new MaterialWriter(changed, find).Write(value.Name, value.Value);
+            steps.Apply(serialized);
+            foreach (Action change in changes) change();
             MaterialWriter.Validate(changed);
             EditorUtility.SetDirty(one);
             return true;

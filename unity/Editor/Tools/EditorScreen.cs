@@ -13,6 +13,7 @@ namespace Holdfast.Editor
     internal sealed class EditorScreen : IScreen
     {
         private CornersWindow? corners;
+        private GameSizes? game;
 
         public bool HasGraphics => SystemInfo.graphicsDeviceType != GraphicsDeviceType.Null;
 
@@ -57,6 +58,25 @@ namespace Holdfast.Editor
         {
             WindowGrab? grab = Find(window) is { } found ? WindowGrab.Of(found) : null;
             return grab == null ? null : Encoded(grab.Take(frame.Width, frame.Region), grab.IsSure, frame, grab.Width, grab.Height);
+        }
+
+        public string? SetGameSize(int width, int height)
+        {
+            game ??= Find("Game") is { } window ? GameSizes.Of(window) : null;
+            if (game == null) return "Only the game view can be given a resolution, and the device simulator is in its place, or this Unity does not let it";
+            game.Set(width, height);
+            return null;
+        }
+
+        public void DrawGame() => game?.Draw();
+
+        public Picture? OfGame(int width, int height, PictureFrame frame) =>
+            game?.Take(width, height, frame.Width, frame.Region) is { } read ? Encoded(read, true, frame, width, height) : null;
+
+        public void EndGameSizes()
+        {
+            game?.End();
+            game = null;
         }
 
         public Picture? OfCamera(FoundObject? one, PictureFrame frame)

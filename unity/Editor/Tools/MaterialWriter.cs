@@ -21,8 +21,9 @@ namespace Holdfast.Editor
             this.find = find;
         }
 
+        /// <returns>What sets the property; null if it has this value already.</returns>
         /// <exception cref="ToolParameterException">The property does not take the value.</exception>
-        public void Write(string name, JToken value)
+        public Action? Change(string name, JToken value)
         {
             Shader shader = material.shader;
             int index = shader.FindPropertyIndex(name);
@@ -31,26 +32,24 @@ namespace Holdfast.Editor
             switch (shader.GetPropertyType(index))
             {
                 case ShaderPropertyType.Color:
-                    float[] color = Numbers(name, value, "rgba", 3);
-                    material.SetColor(name, new Color(color[0], color[1], color[2], color[3]));
-                    return;
+                    float[] c = Numbers(name, value, "rgba", 3);
+                    return Other(material.GetColor(name), new Color(c[0], c[1], c[2], c[3]), color => material.SetColor(name, color));
                 case ShaderPropertyType.Vector:
-                    float[] vector = Numbers(name, value, "xyzw", 4);
-                    material.SetVector(name, new Vector4(vector[0], vector[1], vector[2], vector[3]));
-                    return;
+                    float[] v = Numbers(name, value, "xyzw", 4);
+                    return Other(material.GetVector(name), new Vector4(v[0], v[1], v[2], v[3]), vector => material.SetVector(name, vector));
                 case ShaderPropertyType.Texture:
-                    material.SetTexture(name, value.Type == JTokenType.Null ? null : Picture(name, value));
-                    return;
+                    return Other(material.GetTexture(name), value.Type == JTokenType.Null ? null : Picture(name, value), texture => material.SetTexture(name, texture));
                 case ShaderPropertyType.Int:
                     float whole = Number(name, value);
                     if (whole != (int)whole) throw Refusal(name, "takes a whole number");
-                    material.SetInteger(name, (int)whole);
-                    return;
+                    return Other(material.GetInteger(name), (int)whole, number => material.SetInteger(name, number));
                 default:
-                    material.SetFloat(name, Number(name, value));
-                    return;
+                    return Other(material.GetFloat(name), Number(name, value), number => material.SetFloat(name, number));
             }
         }
+
+        // A texture that is gone is not equal to none, and is replaced.
+        private static Action? Other<T>(T now, T wanted, Action<T> set) => Equals(now, wanted) ? null : () => set(wanted);
 
         /// <summary>
         /// Sets the keywords and the passes that follow from the properties, as the inspector does after a change: without them a normal

@@ -57,12 +57,12 @@ namespace Holdfast.Tests
             Type[] types = typeof(ToolRegistry).Assembly.GetTypes()
                 .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).ToArray();
             foreach (Type type in types) registry.Register((IUnityTool)Activator.CreateInstance(type)!);
-            Assert.That(registry.All, Has.Count.EqualTo(38));
+            Assert.That(registry.All, Has.Count.EqualTo(39));
             string[] acting = registry.All.Where(t => !t.About.ReadOnly).Select(t => t.Name).ToArray();
             Assert.That(acting, Is.EquivalentTo(new[]
             {
                 "batch", "change-packages", "clear-console", "compile", "delete-asset", "delete-game-object", "edit-asset", "edit-component", "edit-game-object",
-                "edit-script", "execute-csharp", "execute-menu-item", "play-mode", "prefabs", "remove-component", "run-tests", "scene", "set-client-name",
+                "edit-script", "edit-ui", "execute-csharp", "execute-menu-item", "play-mode", "prefabs", "remove-component", "run-tests", "scene", "set-client-name",
                 "set-selection", "undo"
             }));
             var checker = new SecurityChecker(new TestSecurity());

@@ -326,7 +326,7 @@ namespace Holdfast.HostTools
             var counted = new JObject
             {
                 ["GlobalIds"] = Counted.GlobalIds, ["Names"] = Counted.Names, ["Popups"] = Counted.Popups, ["Hidden"] = Counted.Hidden,
-                ["Imports"] = Counted.Imports, ["Contents"] = Counted.Contents
+                ["Imports"] = Counted.Imports, ["Contents"] = Counted.Contents, ["GameSize"] = Counted.GameSize
             };
             (Counted.GlobalIds, Counted.Names, Counted.Popups) = (0, 0, 0);
             return Task.FromResult(counted);

@@ -79,6 +79,7 @@ namespace Holdfast.Tests
             File.WriteAllText(Path.Combine(project, "Assets", "Stone.png"), "");
             using TestClient client = Greeted();
             Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/Wall.mat" });
+            if (value == "null") Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { [name] = "Assets/Stone.png" } });
             Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { [name] = JToken.Parse(value) } });
             Assert.That(Title(client), Is.EqualTo(set));
             foreach (JToken wrong in new JToken[] { "red", new JArray(1), new JObject(), true })

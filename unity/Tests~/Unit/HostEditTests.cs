@@ -34,6 +34,31 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void What_is_like_this_already_is_told_and_is_no_step()
+        {
+            using TestClient client = Greeted();
+            Done(client, "edit-game-object", new { Action = "Create", Name = "Wall", Parent = "World", Position = new[] { 1, 2, 3 }, Rotation = new[] { 0, 90, 0 }, Tag = "MainCamera", Layer = "UI" });
+            Done(client, "edit-asset", new { Action = "CreateMaterial", Path = "Assets/Wall.mat" });
+            Done(client, "scene", new { Action = "Save" });
+            foreach (object same in new object[]
+            {
+                new { Action = "Change", Object = "World/Wall" }, new { Action = "Change", Object = "World/Wall", Name = "Wall", Active = true, Tag = "MainCamera", Layer = "UI" },
+                new { Action = "Change", Object = "World/Wall", Position = new[] { 1, 2, 3 }, Rotation = new[] { 0, 90, 0 }, Scale = new[] { 1, 1, 1 } },
+                new { Action = "Change", Object = "World/Wall", Position = new[] { 1, 2, 3 }, InWorld = true }, new { Action = "Change", Object = "World/Wall", Parent = "World", SiblingIndex = 1 },
+                new { Action = "Change", Object = "World", Parent = "Assets/SampleScene.unity" }
+            })
+            {
+                Done(client, "edit-game-object", same, true, "was like this already; nothing was changed");
+            }
+            Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { ["_Color"] = new JArray(1, 1, 1), ["_Metallic"] = 0, ["_Mode"] = 0, ["_MainTex"] = null } }, true,
+                "Wall had _Color, _Metallic, _Mode, _MainTex like this already; nothing was changed");
+            Assert.That((bool)Value(client, "list-scenes", new { })["OpenScenes"]![0]!["IsDirty"]!, Is.False);
+            Done(client, "edit-game-object", new { Action = "Change", Object = "World/Wall", SiblingIndex = 0 }, true, "Changed World/Wall");
+            Done(client, "edit-component", new { Action = "Set", Object = "Assets/Wall.mat", Properties = new JObject { ["_Color"] = new JArray(1, 1, 1), ["_Metallic"] = 0.5 } }, true, "Set _Color, _Metallic of Wall");
+            Assert.That(Value(client, "undo", new { Action = "Undo", Steps = 3 })["Steps"]!.Select(s => (string)s!), Is.EqualTo(new[] { "AI: Set Wall", "AI: Change Wall", "AI: Create Wall" }));
+        }
+
+        [Test]
         public void No_call_of_a_batch_runs_if_one_has_an_argument_that_is_not_known()
         {
             using TestClient client = Greeted();

@@ -87,6 +87,42 @@ namespace Holdfast.Tests
             Assert.That(Grey(Convert.FromBase64String((string)result["content"]![0]!["data"]!)), Is.EqualTo(0xD0), "the prefab's, and not the one in the scene");
         }
 
+        [Test]
+        public void The_game_is_seen_at_each_resolution_with_its_user_interface([Values("", "screenFromTop")] string flag)
+        {
+            if (flag.Length > 0) Restart("--flag", flag);
+            using TestClient client = Greeted();
+            Done(client, "edit-ui", new { Kind = "Image", Name = "Health", Anchor = "TopLeft", Position = new[] { 40, -40 }, Size = new[] { 400, 60 }, Color = new[] { 1, 1, 1 } });
+            Done(client, "edit-ui", new { Kind = "Image", Name = "Fire", Anchor = "BottomRight", Position = new[] { -40, 40 }, Color = new[] { 0, 0, 0 } });
+            // What is held in the middle and lies far below it is not on a low screen.
+            Done(client, "edit-ui", new { Kind = "Image", Name = "Lost", Position = new[] { -300, -700 }, Color = new[] { 0.2, 0.2, 0.2 } });
+            JToken result = client.Await(Send(client, "screenshot", new { Sizes = new[] { "1280x720", "1920x1080", "1080x1920" }, Width = 640 }))["result"]!;
+            Assert.That((string)result["value"]!["Message"]!, Is.EqualTo("3 pictures of 640 x 360 pixels, of 1280 x 720; 640 x 360 pixels, of 1920 x 1080; 360 x 640 pixels, of 1080 x 1920. The window was behind another tab; now it is in front"));
+            byte[][] pictures = result["content"]!.Select(part => Convert.FromBase64String((string)part["data"]!)).ToArray();
+            Assert.That(pictures.Select(png => (png[18] << 8 | png[19], png[22] << 8 | png[23])), Is.EqualTo(new[] { (640, 360), (640, 360), (360, 640) }));
+            foreach (byte[] png in pictures.Take(2)) Assert.That(Corners(png), Is.EqualTo(new[] { 0xFF, 0x80, 0x80, 0x00 }), "each in its corner, and one below the screen");
+            Assert.That(Corners(pictures[2]), Is.EqualTo(new[] { 0xFF, 0x80, 0x33, 0x00 }), "in a high one it is seen");
+            Assert.That((int)Value(client, "counted", new { })["GameSize"]!, Is.Zero, "the game view has its own resolution again");
+            Done(client, "screenshot", new { Sizes = new[] { "4096x2160" }, Width = 64, Region = new[] { 0, 0, 0.25, 0.25 } }, true, "A picture of 1024 x 540 pixels, of 4096 x 2160");
+            foreach (var (arguments, says) in new (object, string)[]
+            {
+                (new { Sizes = new string[0] }, "Sizes has 1 to 6"), (new { Sizes = new[] { "1920" } }, "and 1920 is none"), (new { Sizes = new[] { "1920x9000" } }, "16 to 8192 pixels"),
+                (new { Source = "Camera", Sizes = new[] { "1920x1080" } }, "Sizes are for Game only")
+            })
+            {
+                Assert.That(Refused(client, "screenshot", arguments), Does.Contain(says));
+            }
+        }
+
+        [Test]
+        public void A_resolution_that_unity_does_not_draw_is_told()
+        {
+            Restart("--flag", "smallTextures");
+            using TestClient client = Greeted();
+            Done(client, "screenshot", new { Sizes = new[] { "640x360", "1920x1080" } }, false, "Unity did not draw the game at 1920 x 1080");
+            Assert.That((int)Value(client, "counted", new { })["GameSize"]!, Is.Zero);
+        }
+
         // The window has 800 x 476 points; its quarters have the shades 40, 50, 60, 70.
         [TestCase("[0.5, 0, 0.5, 0.5]", 800, 476, 0x50)]
         [TestCase("[0, 0.5, 0.25, 0.5]", 400, 476, 0x60)]

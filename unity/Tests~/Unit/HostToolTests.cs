@@ -449,6 +449,7 @@ namespace Holdfast.Tests
                 ["inspect"] = new { Object = "World/Player" },
                 ["edit-game-object"] = new { Action = "Create", Name = "Wall" },
                 ["edit-component"] = new { Action = "Add", Object = "Wall", Component = "Rigidbody" },
+                ["edit-ui"] = new { Kind = "Canvas" },
                 ["remove-component"] = new { Object = "Wall", Component = "Rigidbody" },
                 ["delete-game-object"] = new { Object = "Wall" },
                 ["get-selection"] = new { },

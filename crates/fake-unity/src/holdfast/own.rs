@@ -324,8 +324,8 @@ fn batch(turn: &Turn, arguments: &Arguments) -> Answer {
 
 /// Says what an undo takes back of what these tools changed.
 fn undone(changed: &[String]) -> &'static str {
-    const STEPS: [&str; 5] =
-        ["edit-game-object", "delete-game-object", "edit-component", "remove-component", "prefabs"];
+    const STEPS: [&str; 6] =
+        ["edit-game-object", "delete-game-object", "edit-component", "remove-component", "edit-ui", "prefabs"];
     let makes_steps = |name: &String| STEPS.contains(&name.as_str());
     match (changed.iter().any(makes_steps), changed.iter().all(makes_steps)) {
         (false, _) => "",

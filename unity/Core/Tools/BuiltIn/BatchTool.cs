@@ -78,7 +78,7 @@ namespace Holdfast
     internal sealed class BatchTool : AbstractUnityTool<BatchSchema, BatchResponse>
     {
         // The tools that make steps of Undo.
-        private static readonly string[] Undone = { "edit-game-object", "delete-game-object", "edit-component", "remove-component", "prefabs" };
+        private static readonly string[] Undone = { "edit-game-object", "delete-game-object", "edit-component", "remove-component", "edit-ui", "prefabs" };
 
         /// <inheritdoc/>
         public override string ToolName => "batch";

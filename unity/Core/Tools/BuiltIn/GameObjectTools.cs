@@ -147,11 +147,15 @@ namespace Holdfast
                     GameObjectAction.Duplicate => editor.Duplicate(place.Here(one!)),
                     _ => place.Here(one!)
                 };
-                if (scene != null ? !editor.MoveToScene(made, scene) : moves && !creates && !editor.Reparent(made, below))
+                MoveResult move = scene != null ? editor.MoveToScene(made, scene) : moves && !creates ? editor.Reparent(made, below) : MoveResult.WasThere;
+                if (move == MoveResult.Refused)
                 {
                     throw new ChangeRefusedException($"Unity does not move {made.Name} there. A part of a prefab's instance is moved in the prefab itself: open it with prefabs");
                 }
-                editor.Change(made, change);
+                if (!editor.Change(made, change) && move == MoveResult.WasThere && parameters.Action == GameObjectAction.Change)
+                {
+                    throw new UnchangedException(one!, $"{one!.Name} was like this already; nothing was changed");
+                }
                 // Its name and its place have changed.
                 made = context.Get<IObjects>().Of(made.Node!);
                 return (made, $"{parameters.Action}d {place.NameOf(made)}".Replace("Duplicated", "Duplicated as") + (scene == null ? ""
@@ -180,10 +184,7 @@ namespace Holdfast
 
         private static ObjectChange Checked(EditGameObjectSchema given, IToolContext context)
         {
-            if (given.Name is { } name && (name.Trim().Length == 0 || name.Length > Limits.Name || name.Any(char.IsControl)))
-            {
-                throw new ToolParameterException($"Name must have 1 to {Limits.Name} characters, and no control characters");
-            }
+            CheckName(given.Name);
             ProjectFacts project = context.Get<IProjectFacts>().Read();
             if (given.Tag is { } tag && !project.Tags.Contains(tag)) throw Unknown("tag", tag, "Tag", project.Tags);
             if (given.Layer is { } layer && !project.Layers.Contains(layer)) throw Unknown("layer", layer, "Layer", project.Layers);
@@ -196,13 +197,25 @@ namespace Holdfast
             };
         }
 
+        /// <exception cref="ToolParameterException">No object may have this name.</exception>
+        internal static void CheckName(string? name)
+        {
+            if (name != null && (name.Trim().Length == 0 || name.Length > Limits.Name || name.Any(char.IsControl)))
+            {
+                throw new ToolParameterException($"Name must have 1 to {Limits.Name} characters, and no control characters");
+            }
+        }
+
         private static ToolParameterException Unknown(string what, string value, string parameter, System.Collections.Generic.IReadOnlyList<string> known) =>
             new($"The project has no {what} {value} ({parameter}); it has {string.Join(", ", known.Take(Limits.ChildNames))}");
 
         private static double[]? Three(double[]? given, string parameter) =>
-            given == null || (given.Length == 3 && given.All(v => !float.IsNaN((float)v) && !float.IsInfinity((float)v)))
+            given == null || (given.Length == 3 && given.All(IsNumber))
                 ? given
                 : throw new ToolParameterException($"{parameter} must be three numbers, such as [0, 1.5, 0]");
+
+        /// <summary>Whether Unity can have it as a number of its own.</summary>
+        internal static bool IsNumber(double value) => !float.IsNaN((float)value) && !float.IsInfinity((float)value);
     }
 
     /// <summary>Parameters of <see cref="DeleteGameObjectTool"/>.</summary>

@@ -116,7 +116,7 @@ namespace Holdfast
             return UndoStep.Run(context, "Instantiate " + prefab.Name, () =>
             {
                 FoundObject made = prefabs.Instantiate(prefab) ?? throw new ChangeRefusedException($"Unity makes no instance of {parameters.Path} here; get-logs may tell why");
-                if (parent != null && !context.Get<IObjectEditor>().Reparent(made, parent)) throw new ChangeRefusedException($"Unity does not put it below {parameters.Parent}");
+                if (parent != null && context.Get<IObjectEditor>().Reparent(made, parent) == MoveResult.Refused) throw new ChangeRefusedException($"Unity does not put it below {parameters.Parent}");
                 made = context.Get<IObjects>().Of(made.Node!);
                 return (made, $"{made.Node!.Path} is an instance of {parameters.Path}");
             });

@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.ComponentModel;
+using System.Globalization;
 using System.Linq;
 using System.Threading.Tasks;
 using Newtonsoft.Json;
@@ -43,8 +44,12 @@ namespace Holdfast
         [Description("Object: one picture from each of these sides of the world; Angle is from above, in front and right")]
         public ViewSide[] Sides { get; set; } = { ViewSide.Angle };
 
+        /// <summary>The resolutions at which the game is shown.</summary>
+        [Description("Game: a picture at each of these resolutions, such as 1920x1080, with user interface")]
+        public string[]? Sizes { get; set; }
+
         /// <summary>Width in pixels.</summary>
-        [Description("Width of the picture in pixels; of a window at most this")]
+        [Description("Width of the picture in pixels; of a window, and of the longer side with Sizes, at most this")]
         public int Width { get; set; } = 1024;
 
         /// <summary>Height in pixels.</summary>
@@ -88,7 +93,7 @@ namespace Holdfast
 
     /// <summary>Takes a picture.</summary>
     [McpTool(
-        Description = "Takes a picture of the game view, the scene view, an editor window, what a camera sees, or one GameObject from several sides. A " +
+        Description = "Takes a picture of the game view (also at other resolutions), the scene view, an editor window, what a camera sees, or one GameObject from several sides. A " +
             "window behind another tab is brought to the front. Example: {\"Source\": \"Object\", \"Name\": \"World/Player\", \"Sides\": [\"Front\", \"Top\"], \"Width\": 640, \"Height\": 480}",
         Title = "Screenshot", ReadOnly = true)]
     internal sealed class ScreenshotTool : AbstractUnityTool<ScreenshotSchema, ScreenshotResponse>
@@ -110,6 +115,7 @@ namespace Holdfast
                 return screen.OfCamera(one, frame) is { } picture ? Of(new[] { picture }, "")
                     : No((one == null ? "No camera has the tag MainCamera; name one" : $"{one.Name} has no camera") + Cameras(context));
             }
+            if (parameters.Sizes != null) return await OfSizes(parameters.Sizes.Select(Size).ToList(), frame, context);
             string window = parameters.Source == ScreenshotSource.Window ? parameters.Name : parameters.Source.ToString();
             if (window.Length == 0) throw new ToolParameterException("Name is missing: the title of the window's tab");
             if (screen.Show(window) is not { } wasBehind)
@@ -126,7 +132,7 @@ namespace Holdfast
             {
                 if (measures) screen.EndMeasuring();
             }
-            return screen.OfWindow(window, frame) is { } seen ? Of(new[] { seen }, wasBehind ? ". The window was behind another tab; now it is in front" : "")
+            return screen.OfWindow(window, frame) is { } seen ? Of(new[] { seen }, Behind(wasBehind))
                 : No("Unity gave no picture of the window; an editor without windows (-batchmode) draws none. Camera needs no window");
         }
 
@@ -138,6 +144,12 @@ namespace Holdfast
             {
                 throw new ToolParameterException("Region must be left, top, width and height, each from 0 to 1, and lie within the picture, such as [0.5, 0, 0.5, 0.5] for its upper right quarter");
             }
+            if (parameters.Sizes is { } sizes)
+            {
+                if (parameters.Source != ScreenshotSource.Game) throw new ToolParameterException("Sizes are for Game only");
+                if (sizes.Length == 0 || sizes.Length > Limits.GameSizes) throw new ToolParameterException($"Sizes has 1 to {Limits.GameSizes} resolutions");
+                foreach (string size in sizes) Size(size);
+            }
             if (parameters.Source != ScreenshotSource.Object) return;
             if (parameters.Name.Length == 0) throw new ToolParameterException("Name is missing: the GameObject");
             if (parameters.Sides.Length == 0 || parameters.Sides.Distinct().Count() != parameters.Sides.Length)
@@ -145,6 +157,44 @@ namespace Holdfast
                 throw new ToolParameterException("Sides must name at least one side, and none twice");
             }
         }
+
+        private static (int Width, int Height) Size(string text)
+        {
+            string[] sides = text.Split('x');
+            bool IsSide(string side, out int pixels) => int.TryParse(side, NumberStyles.None, CultureInfo.InvariantCulture, out pixels) && pixels >= Limits.PictureLeast && pixels <= Limits.GameSide;
+            return sides.Length == 2 && IsSide(sides[0], out int width) && IsSide(sides[1], out int height) ? (width, height)
+                : throw new ToolParameterException($"Sizes has resolutions such as 1920x1080, of {Limits.PictureLeast} to {Limits.GameSide} pixels a side, and {text} is none");
+        }
+
+        private static async Task<ScreenshotResponse> OfSizes(IReadOnlyList<(int Width, int Height)> sizes, PictureFrame frame, IToolContext context)
+        {
+            IScreen screen = context.Get<IScreen>();
+            if (screen.Show("Game") is not { } wasBehind) return No($"No game view is open; there are {string.Join(", ", screen.Windows())}");
+            // Together they must not be larger than one.
+            frame = frame with { Bytes = frame.Bytes / sizes.Count };
+            var pictures = new List<Picture>();
+            try
+            {
+                foreach (var (width, height) in sizes)
+                {
+                    if (screen.SetGameSize(width, height) is { } reason) return No(reason);
+                    for (int i = 0; i < Limits.PictureFrames; i++)
+                    {
+                        screen.DrawGame();
+                        await context.MainThread.Frames(1, context.Cancellation);
+                    }
+                    if (screen.OfGame(width, height, frame) is not { } picture) return No($"Unity did not draw the game at {width} x {height}; the graphics device may not have so many pixels, or the editor has no windows (-batchmode)");
+                    pictures.Add(picture);
+                }
+            }
+            finally
+            {
+                screen.EndGameSizes();
+            }
+            return Of(pictures, Behind(wasBehind));
+        }
+
+        private static string Behind(bool wasBehind) => wasBehind ? ". The window was behind another tab; now it is in front" : "";
 
         private static bool IsSize(int side) => side >= Limits.PictureLeast && side <= Limits.PictureSide;
 
@@ -176,24 +226,26 @@ namespace Holdfast
         private static ScreenshotResponse Of(IReadOnlyList<Picture> pictures, string more)
         {
             Picture first = pictures[0];
-            string size = $"{first.Width} x {first.Height} pixels", whole = $"{first.WholeWidth} x {first.WholeHeight}";
-            if (first.Width > Limits.PictureSide || first.Height > Limits.PictureSide)
+            if (pictures.FirstOrDefault(p => p.Width > Limits.PictureSide || p.Height > Limits.PictureSide) is { } large)
             {
-                return No($"Region has {size}, and at most {Limits.PictureSide} a side are possible; ask for a smaller part of the {whole}");
+                return No($"Region has {large.Width} x {large.Height} pixels, and at most {Limits.PictureSide} a side are possible; ask for a smaller part of the {large.WholeWidth} x {large.WholeHeight}");
             }
-            if (pictures.Any(p => p.Data == null))
+            if (pictures.FirstOrDefault(p => p.Data == null) is { } heavy)
             {
-                return No($"A picture of {size} would have more than {Limits.PictureBytes / pictures.Count} bytes; ask for a smaller one, or for a Region");
+                return No($"A picture of {heavy.Width} x {heavy.Height} pixels would have more than {Limits.PictureBytes / pictures.Count} bytes; ask for a smaller one, or for a Region");
             }
-            bool isPart = (first.Width, first.Height) != (first.WholeWidth, first.WholeHeight);
+            List<string> sizes = pictures.Select(SizeOf).Distinct().ToList();
             return new ScreenshotResponse
             {
                 Success = true, Width = first.Width, Height = first.Height,
-                Message = (pictures.Count > 1 ? $"{pictures.Count} pictures of {size}" : "A picture of " + size) + (isPart ? $", of {whole}" : "") +
+                Message = (pictures.Count > 1 ? $"{pictures.Count} pictures of " : "A picture of ") + string.Join("; ", sizes) +
                     (pictures.All(p => p.IsSure) ? "" : ". This Unity did not let its pictures of windows be checked: it may be cut off, upside down, or have other colours") + more,
                 Content = pictures.Select(p => ToolContent.OfImage(p.Data!, p.MimeType)).ToList()
             };
         }
+
+        private static string SizeOf(Picture one) => $"{one.Width} x {one.Height} pixels" +
+            ((one.Width, one.Height) == (one.WholeWidth, one.WholeHeight) ? "" : $", of {one.WholeWidth} x {one.WholeHeight}");
 
         private static ScreenshotResponse No(string message) => new() { Message = message };
     }

@@ -32,7 +32,11 @@ namespace UnityEditor
         // A picture has a sprite for each line of its file; two sprites may have the same name.
         public static Object[] LoadAll(string path)
         {
-            if (path == BuiltIn) return new[] { Part(path, 0, () => new Material(Shader.Find("Standard")) { name = "Default-Material" }) };
+            if (path == BuiltIn)
+            {
+                return new[] { "UISprite", "Background" }.Select((name, i) => Part(path, i + 1, () => new Sprite { name = name }))
+                    .Prepend(Part(path, 0, () => new Material(Shader.Find("Standard")) { name = "Default-Material" })).ToArray();
+            }
             if (Load(path) is not { } main) return Array.Empty<Object>();
             IEnumerable<string> names = path.EndsWith(".png") ? File.ReadAllLines(Full(path)) : Array.Empty<string>();
             return One(main).Select(o => o is MissingScript ? null : o).Concat(names.Select((name, i) => Part(path, i, () => new Sprite { name = name }))).ToArray();

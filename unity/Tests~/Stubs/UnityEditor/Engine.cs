@@ -25,6 +25,8 @@ namespace EditorHost
         public static void Load(Assembly[] scripts)
         {
             mainThread = Environment.CurrentManagedThreadId;
+            TMPro.TMP_Text.Essentials = () => Directory.GetFiles(Application.dataPath, "TMP Settings.asset", SearchOption.AllDirectories).Length > 0;
+            TMPro.TMP_Text.Asked = () => Dialogs.Show("TMP Importer");
             (SceneStore.AssetName, SceneStore.AssetNamed) = (AssetFiles.NameOf, AssetFiles.Named);
             SynchronizationContext.SetSynchronizationContext(Context);
 #if UNITY_6000_5_OR_NEWER

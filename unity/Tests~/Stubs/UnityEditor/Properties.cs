@@ -108,7 +108,7 @@ namespace UnityEditor
             set => tree.Set(at, value);
         }
 
-        public string[] enumNames => new[] { "None", "Left", "Right" };
+        public string[] enumNames => Here.Names;
 
         public int enumValueIndex
         {

@@ -29,11 +29,14 @@ namespace UnityEditor
                     made.Add(0, "m_MaxTextureSize", "int", SerializedPropertyType.Integer, 2048);
                     made.Add(0, "m_IsReadable", "bool", SerializedPropertyType.Boolean, false);
                     break;
+                case PlayerSettings:
+                    made.Add(0, "activeInputHandler", "int", SerializedPropertyType.Integer, 0);
+                    break;
                 case AssetImporter:
                     made.Add(0, "m_UserData", "string", SerializedPropertyType.String, "");
                     break;
                 default:
-                    Example(made, one is Transform);
+                    if (!UiKinds.Fill(made, one)) Example(made, one is Transform);
                     break;
             }
             return made.Nodes;
@@ -68,7 +71,7 @@ namespace UnityEditor
             if (ofTransform) made.Vector(0, "m_LocalScale", 1, 1, 1);
         }
 
-        private sealed class Maker
+        internal sealed class Maker
         {
             public List<PropertyTree.Node> Nodes { get; } = new();
 
@@ -79,6 +82,24 @@ namespace UnityEditor
             {
                 Add(depth, name, "Vector3", SerializedPropertyType.Vector3);
                 foreach (var (part, value) in new[] { ("x", x), ("y", y), ("z", z) }) Add(depth + 1, part, "float", SerializedPropertyType.Float, value);
+            }
+
+            public void Pair(string name, float x, float y)
+            {
+                Add(0, name, "Vector2", SerializedPropertyType.Vector2);
+                foreach (var (part, value) in new[] { ("x", x), ("y", y) }) Add(1, part, "float", SerializedPropertyType.Float, value);
+            }
+
+            public void Color(string name)
+            {
+                Add(0, name, "Color", SerializedPropertyType.Color);
+                foreach (string part in new[] { "r", "g", "b", "a" }) Add(1, part, "float", SerializedPropertyType.Float, 1f);
+            }
+
+            public void Choice(int depth, string name, int value, params string[] names)
+            {
+                Add(depth, name, "Enum", SerializedPropertyType.Enum, value);
+                Nodes[Nodes.Count - 1].Names = names;
             }
 
             public void List(int depth, string name, string type, SerializedPropertyType kind, object value, int count = 0, Func<int, object> each = null)

@@ -189,6 +189,9 @@ namespace UnityEditor
             public SerializedPropertyType Kind;
             public object Value;
 
+            /// <summary>The names of an enum's values, from 0.</summary>
+            public string[] Names = { "None", "Left", "Right" };
+
             /// <summary>Makes the first item of a list at this depth; null of what is no list.</summary>
             public Func<int, List<Node>> Item;
 

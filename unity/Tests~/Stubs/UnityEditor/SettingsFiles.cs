@@ -17,6 +17,10 @@ namespace UnityEditor
     {
     }
 
+    internal class PlayerSettings : Object
+    {
+    }
+
     public class EditorBuildSettings : Object
     {
         internal EditorBuildSettings()
@@ -98,6 +102,7 @@ namespace UnityEditor
         {
             Tags => One(path, () => new TagManager()),
             BuildSettings => One(path, () => new EditorBuildSettings()),
+            "ProjectSettings/ProjectSettings.asset" => One(path, () => new PlayerSettings()),
             "ProjectSettings/TimeManager.asset" => One(path, () => new TimeManager()),
             _ => null
         };

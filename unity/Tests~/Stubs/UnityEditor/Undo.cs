@@ -60,6 +60,7 @@ namespace UnityEditor
             }
             var made = (Component)Activator.CreateInstance(type, true);
             gameObject.Add(made);
+            (made as MonoBehaviour)?.Added();
             Dirty(gameObject);
             Add(() => gameObject.Remove(made), () => gameObject.Add(made));
             return made;

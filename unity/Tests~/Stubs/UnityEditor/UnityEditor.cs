@@ -45,6 +45,11 @@ namespace UnityEditor
 
         public static void Step() => Native.Current.Request("step");
 
+        // Everything here is up to date at once.
+        public static void QueuePlayerLoopUpdate()
+        {
+        }
+
         public static bool ExecuteMenuItem(string menuItemPath)
         {
             if (menuItemPath == "File/Save")
@@ -312,7 +317,7 @@ namespace UnityEditor
         public static TypeCollection GetTypesDerivedFrom<T>() => GetTypesDerivedFrom(typeof(T));
 
         public static TypeCollection GetTypesDerivedFrom(Type parentType) =>
-            new(Engine.Types.Concat(parentType.Assembly.GetTypes()).Distinct().Where(t => t != parentType && parentType.IsAssignableFrom(t)));
+            new(Engine.Types.Concat(parentType.Assembly.GetTypes()).Distinct().Where(t => t != parentType && parentType.IsAssignableFrom(t) && UiKinds.IsThere(t)));
 
         public static MethodCollection GetMethodsWithAttribute<T>() where T : Attribute =>
             new(Menus.Methods().Where(m => m.IsDefined(typeof(T), false)));

@@ -74,6 +74,7 @@ namespace UnityEditor
             Drawing.Clear();
             Drawn = this;
             Windows.Message(Of, "OnGUI");
+            (Of as GameView)?.Render();
         }
 
         /// <summary>
@@ -115,10 +116,6 @@ namespace UnityEditor
     public sealed class EditorGUI
     {
         public static void DrawRect(Rect rect, Color color) => GUIView.Drawn.Drawing.Add((rect, color));
-    }
-
-    internal sealed class GameView : EditorWindow
-    {
     }
 
     public class SceneView : EditorWindow
@@ -186,7 +183,7 @@ namespace EditorHost
     /// <summary>The open windows. They can be operated as a person would operate them.</summary>
     internal static class Windows
     {
-        private const string Kept = "windows";
+        private const string Kept = "windows", InFront = "windows:front";
         private static readonly List<EditorWindow> Shown = new();
         private static (SettingsProvider Page, VisualElement Root)? settings;
 
@@ -204,8 +201,12 @@ namespace EditorHost
             new SceneView { titleContent = new GUIContent("Scene") }, new GameView { titleContent = new GUIContent("Game") }
         };
 
-        /// <summary>The window whose tab is in front.</summary>
-        public static EditorWindow Front { get; set; } = Views.FirstOrDefault();
+        /// <summary>The window whose tab is in front; the first one, unless another one was in front before a reload.</summary>
+        public static EditorWindow Front
+        {
+            get => Views.FirstOrDefault(v => v.titleContent.text == Native.Current.GetSession(InFront)) ?? Views.FirstOrDefault();
+            set => Native.Current.SetSession(InFront, value.titleContent.text);
+        }
 
         public static EditorWindow Open(Type type)
         {

@@ -105,6 +105,10 @@ namespace UnityEngine
 
     public class MonoBehaviour : Behaviour
     {
+        /// <summary>What its Reset does, which Unity calls when somebody adds it in the editor.</summary>
+        internal virtual void Added()
+        {
+        }
     }
 
     /// <summary>What is left of a component whose script is gone.</summary>
@@ -134,10 +138,6 @@ namespace UnityEngine
     }
 
     internal class Rigidbody2D : Component
-    {
-    }
-
-    internal class Canvas : Behaviour
     {
     }
 
@@ -223,6 +223,7 @@ namespace UnityEngine
         {
             var made = (Component)Activator.CreateInstance(componentType, true);
             Add(made);
+            (made as MonoBehaviour)?.Added();
             return made;
         }
 
@@ -244,6 +245,13 @@ namespace UnityEngine
             component.Owner = this;
             components.Insert(index < 0 ? components.Count : index, component);
             return this;
+        }
+
+        /// <summary>Gives one that is nowhere yet another kind of Transform.</summary>
+        internal void Replace(Transform transform)
+        {
+            components.RemoveAt(0);
+            Add(transform, 0);
         }
 
         internal int Remove(Component component)
@@ -283,7 +291,7 @@ namespace UnityEngine
 
         internal GameObject Copy()
         {
-            var copy = new GameObject(name, (SceneModel)null) { State = State, Source = this, Prefab = transform.parent == null ? null : Prefab };
+            var copy = new GameObject(name, null, transform is RectTransform ? new RectTransform() : null) { State = State, Source = this, Prefab = transform.parent == null ? null : Prefab };
             copy.transform.State = transform.State;
             (copy.transform.Source, copy.transform.Values) = (transform, new Dictionary<string, object>(transform.Values));
             foreach (Component one in components.Skip(1)) copy.Add(CopyOf(one));

@@ -22,30 +22,48 @@ namespace UnityEngine
 
     public class Material : Object
     {
+        private Dictionary<string, object> shaded = new();
+
         public Material(Shader shader) => this.shader = shader;
 
         public Shader shader { get; set; }
 
         internal override object State
         {
-            get => new Dictionary<string, object>(Values);
-            set => Values = (Dictionary<string, object>)value;
+            get => (new Dictionary<string, object>(Values), shaded);
+            set => (Values, shaded) = ((Dictionary<string, object>, Dictionary<string, object>))value;
         }
 
         public bool HasProperty(string name) => shader.FindPropertyIndex(name) >= 0;
 
-        public void SetColor(string name, Color value) => Set(name, $"{value.r} {value.g} {value.b} {value.a}");
+        public Color GetColor(string name) => Get(name, new Color(1, 1, 1, 1));
 
-        public void SetVector(string name, Vector4 value) => Set(name, $"{value.x} {value.y} {value.z} {value.w}");
+        public Vector4 GetVector(string name) => Get<Vector4>(name, default);
 
-        public void SetFloat(string name, float value) => Set(name, value.ToString());
+        public float GetFloat(string name) => Get<float>(name, default);
 
-        public void SetInteger(string name, int value) => Set(name, value.ToString());
+        public int GetInteger(string name) => Get<int>(name, default);
 
-        public void SetTexture(string name, Texture value) => Set(name, value?.name ?? "none");
+        public Texture GetTexture(string name) => Get<Texture>(name, null);
+
+        public void SetColor(string name, Color value) => Set(name, value, $"{value.r} {value.g} {value.b} {value.a}");
+
+        public void SetVector(string name, Vector4 value) => Set(name, value, $"{value.x} {value.y} {value.z} {value.w}");
+
+        public void SetFloat(string name, float value) => Set(name, value, value.ToString());
+
+        public void SetInteger(string name, int value) => Set(name, value, value.ToString());
+
+        public void SetTexture(string name, Texture value) => Set(name, value, value?.name ?? "none");
+
+        private T Get<T>(string name, T first) => shaded.TryGetValue(name, out object value) ? (T)value : first;
 
         // The last value is readable: it is the property "title", which every object has here.
-        private void Set(string name, string value) => Values["title"] = name + " " + value;
+        private void Set(string name, object value, string text)
+        {
+            shaded = new Dictionary<string, object>(shaded) { [name] = value };
+            Values["title"] = name + " " + text;
+        }
     }
 
     public struct Color

@@ -44,6 +44,9 @@ namespace EditorHost
 
         public static int Popups { get; set; }
 
+        /// <summary>Which entry of the game view's list of sizes is selected.</summary>
+        public static int GameSize { get; set; }
+
         /// <summary>How many hidden objects there are, made and not destroyed.</summary>
         public static int Hidden { get; set; }
 

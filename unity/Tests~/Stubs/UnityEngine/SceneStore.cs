@@ -219,6 +219,7 @@ namespace UnityEngine
             {
                 string name = reader.ReadString();
                 Type type = AppDomain.CurrentDomain.GetAssemblies().Select(a => a.GetType(name)).FirstOrDefault(t => t != null);
+                if (transform && type == typeof(RectTransform)) owner.Replace(new RectTransform { State = owner.transform.State });
                 Component component = transform ? owner.transform : type == null ? new MissingScript { Was = name } : (Component)Activator.CreateInstance(type, true);
                 Ids(component);
                 if (!transform) owner.Add(component);

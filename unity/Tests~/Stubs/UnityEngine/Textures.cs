@@ -203,6 +203,8 @@ namespace UnityEngine
 
     public sealed class SystemInfo
     {
+        public static bool graphicsUVStartsAtTop => Native.Current.Flag("screenFromTop");
+
         public static GraphicsDeviceType graphicsDeviceType => Native.Current.Flag("noGraphics") ? GraphicsDeviceType.Null : GraphicsDeviceType.OpenGLCore;
     }
 

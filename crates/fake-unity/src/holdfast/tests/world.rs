@@ -235,6 +235,9 @@ async fn each_tool_does_what_it_should_and_refuses_what_is_wrong() {
         ("compile", "{}", "-leave it first, or set AllowInPlayMode"),
         ("play-mode", r#"{"Action":"Exit"}"#, "+The editor has left play mode"),
         ("play-mode", r#"{"Action":"Leave"}"#, "!must be one of Enter, Exit, Pause, Resume, Step"),
+        ("edit-ui", r#"{"Kind":"Button","Name":"Start"}"#, "-The simulated editor has no user interface"),
+        ("edit-ui", r#"{"Kind":"Slider"}"#, "!must be one of Canvas, EventSystem, Panel"),
+        ("screenshot", r#"{"Sizes":["1920x1080"]}"#, "-gives whole pictures of its views and cameras only"),
         ("prefabs", r#"{"Action":"Save"}"#, "-No prefab is open"),
         ("prefabs", r#"{"Action":"Open","Path":"Assets/None.prefab"}"#, "!There is no prefab"),
         ("prefabs", r#"{"Action":"Save","Discard":true}"#, "!Discard is for Close only"),
@@ -250,7 +253,7 @@ async fn each_tool_does_what_it_should_and_refuses_what_is_wrong() {
         .filter(|name| rows.iter().all(|(tool, ..)| tool != name))
         .collect();
     assert_eq!(untested, ["edit-script", "read-script"], "the next test has them");
-    assert_eq!(package::tools().iter().filter(|tool| !tool.spec.development).count(), 34);
+    assert_eq!(package::tools().iter().filter(|tool| !tool.spec.development).count(), 35);
 }
 
 #[tokio::test]

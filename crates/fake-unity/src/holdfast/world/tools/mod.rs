@@ -47,6 +47,7 @@ pub(crate) fn run(world: &mut World, facts: &Facts, tool: &str, given: &Argument
         "delete-game-object" => objects::delete(world, facts, given),
         "edit-component" => components::edit(world, facts, given),
         "remove-component" => components::remove(world, facts, given),
+        "edit-ui" => Err(Stop::No("The simulated editor has no user interface, so nothing was changed".to_owned())),
         "list-scenes" => scenes::list(world),
         "scene" => scenes::scene(world, facts, given),
         "prefabs" => prefabs::prefabs(world, facts, given),
@@ -81,7 +82,7 @@ pub(crate) fn picture(world: &mut World, facts: &Facts, given: &Arguments) -> Re
     };
     let (source, name) = (given.word("Source"), given.word("Name"));
     let no = |message: String| Ok((json!({"Success": false, "Message": message, "Width": 0, "Height": 0}), None));
-    if source == "Object" || !given.items("Region").is_empty() {
+    if source == "Object" || !given.items("Region").is_empty() || !given.items("Sizes").is_empty() {
         return no("The simulated editor gives whole pictures of its views and cameras only".to_owned());
     }
     if source == "Window" && name.is_empty() {
