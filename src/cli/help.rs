@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 
 /// The subcommands in the order in which a person meets them, under headings.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["setup", "unity", "doctor", "demo"]),
+    ("Start", &["setup", "skill", "unity", "doctor", "demo"]),
     ("Use", &["status", "tools", "wait", "call", "result", "logs"]),
     ("What AI clients start", &["serve", "hub"]),
     (REST, &["report", "dashboards", "completions", "fake-unity", "help"]),

@@ -14,7 +14,7 @@ use crate::protocol::text::clean;
 /// What is known when a prompt is fetched.
 #[derive(Debug, Clone, Default)]
 pub struct PromptFacts {
-    /// The headline of the status.
+    /// The headline of the status; empty if the text is not for one moment.
     pub summary: String,
     /// What helps, as the status says.
     pub next: Option<String>,
@@ -41,6 +41,11 @@ pub fn prompt(get: &GetPrompt, facts: &PromptFacts, now: Instant) -> String {
     }
 }
 
+/// Returns a prompt's text for a file: what is known at one moment is not in it.
+pub fn lasting_prompt(prompt_: Prompt, now: Instant) -> String {
+    prompt(&GetPrompt { prompt: prompt_, place: None }, &PromptFacts::default(), now)
+}
+
 fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) -> String {
     let mut text = "Make the scripts of this Unity project compile.".to_owned();
     if let Some(place) = place {
@@ -58,7 +63,9 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
                 let _ = write!(text, "\nThe resource {} has more of them.", Resource::CompileErrors.uri(None));
             }
         }
-        None if facts.editors.is_empty() => text.push_str("\nNo compile result has passed through holdfast yet."),
+        None if facts.editors.is_empty() && !facts.summary.is_empty() => {
+            text.push_str("\nNo compile result has passed through holdfast yet.")
+        }
         None => {}
     }
     let compile = alternatives(&facts.compile);
@@ -135,7 +142,10 @@ fn why_is_unity_silent(facts: &PromptFacts) -> String {
 }
 
 fn known(text: &mut String, facts: &PromptFacts) {
-    let _ = write!(text, "\n\nWhat holdfast knows now: {}", facts.summary);
+    match facts.summary.as_str() {
+        "" => text.push_str("\n\nFirst call holdfast_status: it says what holdfast knows."),
+        summary => drop(write!(text, "\n\nWhat holdfast knows now: {summary}")),
+    }
     if let Some(next) = &facts.next {
         let _ = write!(text, "\nWhat helps: {next}");
     }
@@ -248,6 +258,15 @@ mod tests {
         assert!(silent.contains("holdfast_status") && silent.contains("`get-logs`"), "{silent}");
         let ill = PromptFacts { problems: vec!["the port\nis taken".into()], ..facts() };
         assert!(text(Prompt::WhyIsUnitySilent, None, &ill).contains("Problem: the port\\u{a}is taken"));
+    }
+
+    #[test]
+    fn a_lasting_prompt_says_nothing_of_one_moment() {
+        for prompt in Prompt::ALL {
+            let text = lasting_prompt(*prompt, Instant::now());
+            assert!(text.contains("First call holdfast_status") && text.contains("Leave Unity running"), "{text}");
+            assert!(!text.contains("knows now") && !text.contains("has passed through"), "{text}");
+        }
     }
 
     #[test]
