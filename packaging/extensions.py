@@ -4,7 +4,7 @@ says of itself (`holdfast skill show --json`), and hold no program: `holdfast` h
 import json
 
 from containers import zipped
-from facts import json_bytes
+from facts import HERE, json_bytes
 from formats import plain
 
 NAME = "holdfast"
@@ -14,8 +14,9 @@ LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 
 
 def common(release):
-    """The files that both have: the skill and the licences."""
+    """The files that both have: the skill, the licences and what a person reads first."""
     files = {f"skills/{release.skill['name']}/{path}": text.encode() for path, text in release.skill["files"].items()}
+    files["README.md"] = (HERE / "extension.md").read_bytes()
     return {**files, **{name: release.documents[name] for name in LICENCES}}
 
 

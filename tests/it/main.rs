@@ -48,6 +48,7 @@ mod schemas;
 mod session;
 mod setup;
 mod several;
+mod skill;
 mod standstill;
 mod stateless;
 mod supervision;

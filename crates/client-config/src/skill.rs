@@ -180,3 +180,56 @@ fn is_ours(text: &str) -> bool {
 fn sum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Disk;
+    use crate::file::Written;
+    use crate::places::System;
+    use crate::skill_folders::SKILL_FOLDERS;
+
+    const OLD: Skill<'static> =
+        Skill { name: "holdfast", version: "0.1.0", files: &[("SKILL.md", "old\n"), ("references/gone.md", "gone\n")] };
+    const NEW: Skill<'static> =
+        Skill { name: "holdfast", version: "0.2.0", files: &[("SKILL.md", "new\n"), ("references/more.md", "more\n")] };
+
+    fn all(skill: &Skill<'_>, of: &SkillFolder, places: &Places, install: bool) -> Vec<Done> {
+        let files = skill.files(of, places);
+        files.iter().map(|file| skill.make(of, file, places, install).expect("it can be written")).collect()
+    }
+
+    #[test]
+    fn another_version_is_renewed_without_a_copy_and_what_it_no_longer_has_goes() {
+        let home = tempfile::tempdir().expect("a folder");
+        let variable = |_: &str| Some(home.path().into());
+        let places = Places::of(System::HERE, variable, Disk::PLAIN).expect("a home");
+        let of = SKILL_FOLDERS.iter().find(|row| row.client == "gemini").expect("a row");
+        assert_eq!(OLD.state(of, &places).expect("readable"), SkillState::Absent);
+        assert_eq!(all(&OLD, of, &places, true), [const { Done::Wrote(Written::New) }; 2]);
+        let folder = OLD.folder(of, &places).expect("a folder");
+        fs::write(folder.join("references/mine.md"), "mine\n").expect("writable");
+
+        assert_eq!(NEW.state(of, &places).expect("readable"), SkillState::Older);
+        let done = [Done::Wrote(Written::Renewed), Done::Wrote(Written::New), Done::Deleted];
+        assert_eq!(all(&NEW, of, &places, true), done);
+        assert_eq!(NEW.state(of, &places).expect("readable"), SkillState::Installed);
+        assert!(fs::read_to_string(folder.join("SKILL.md")).expect("there").starts_with("new\n\n<!-- holdfast 0.2.0 "));
+
+        // An older program takes it out too, and what is not ours stays.
+        assert_eq!(all(&OLD, of, &places, false), [Done::Deleted, Done::Already, Done::Deleted]);
+        assert_eq!(fs::read_dir(&folder).expect("there").count(), 1);
+        assert!(folder.join("references/mine.md").is_file());
+    }
+
+    #[test]
+    fn a_text_is_ours_only_as_long_as_nobody_changes_it() {
+        let ours = OLD.marked("a\n\nb\n");
+        assert!(is_ours(&ours) && is_ours(&ours.replace('\n', "\r\n")) && is_ours(ours.trim_end()));
+        for changed in
+            [ours.replace('b', "c"), ours.replace("0.1.0 wrote", "wrote"), format!("{ours}more\n"), String::new()]
+        {
+            assert!(!is_ours(&changed), "{changed}");
+        }
+    }
+}
