@@ -75,7 +75,8 @@ async fn every_client_gets_the_skill_where_it_looks_and_loses_all_of_it_again() 
         assert_eq!(files(&place), before);
 
         ok(&place.run(["skill", "remove", case.client]).await);
-        assert!(files(&place).is_empty() && !place.path(&folder).exists(), "{:?}", files(&place).keys());
+        assert!(files(&place).is_empty() && !place.path(case.user).exists(), "{:?}", files(&place).keys());
+        assert!(place.path(case.here).is_dir(), "the folder that shows that {} is here is gone", case.client);
         assert_eq!(state(&place, case.client, &[]).await, "absent");
         let gone = place.run(["skill", "remove", case.client]).await;
         assert!(gone.code == Some(0) && gone.out.contains("Nothing to change"), "{gone:?}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::clients::{Base, Client, Spot, all};
+use crate::clients::{Base, CLIENTS, Client, Spot, all};
 use crate::places::Places;
 
 /// Where a client looks for skills. Each skill is a folder in there.
@@ -109,10 +109,16 @@ impl SkillFolder {
         places.resolve(self.spot(places))
     }
 
-    /// Returns the folders above a skill that are the client's own, the innermost first: those that may go with the last skill.
+    /// Returns the folders above a skill that may go with the last skill, the innermost first: none that shows that a client is here.
     pub(crate) fn own_folders(&self, places: &Places) -> Vec<PathBuf> {
         let depth = self.spot(places).path.split('/').count();
-        self.path(places).iter().flat_map(|path| path.ancestors().take(depth)).map(PathBuf::from).collect()
+        let signs: Vec<PathBuf> =
+            CLIENTS.iter().flat_map(|client| client.signs).filter_map(|sign| places.resolve(sign)).collect();
+        let folders = self
+            .path(places)
+            .into_iter()
+            .flat_map(|path| path.ancestors().take(depth).map(PathBuf::from).collect::<Vec<_>>());
+        folders.take_while(|folder| !signs.contains(folder)).collect()
     }
 
     /// Returns the other folders that the client reads, in the project if one is set, and those of the user.
