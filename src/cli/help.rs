@@ -10,10 +10,10 @@ use clap::error::{ContextKind, ContextValue};
 
 /// The subcommands in the order in which a person meets them, under headings.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["setup", "skill", "unity", "doctor", "demo"]),
+    ("Start", &["setup", "unity", "doctor", "demo"]),
     ("Use", &["status", "tools", "wait", "call", "result", "logs"]),
     ("What AI clients start", &["serve", "hub"]),
-    (REST, &["report", "dashboards", "completions", "fake-unity", "help"]),
+    (REST, &["skill", "report", "dashboards", "completions", "fake-unity", "help"]),
 ];
 
 /// The heading of the commands that few people need. The short form gives only their names.
