@@ -124,7 +124,7 @@ fn section(client: &Client) -> String {
         lines.insert(1, ("File", files(place)));
         if let Some(skills) = skill_folder(place) {
             let folders = told(&[skills.user], &[skills.project]);
-            lines.insert(2, ("Skill", format!("`holdfast skill install {}`: in {folders}", place.name)));
+            lines.insert(2, ("Skill", format!("`holdfast skill install {}`, into a folder: {folders}", place.name)));
         }
     }
     for (about, says) in lines {

@@ -64,7 +64,7 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
             }
         }
         None if facts.editors.is_empty() && !facts.summary.is_empty() => {
-            text.push_str("\nNo compile result has passed through holdfast yet.")
+            text.push_str("\nNo compile result has passed through holdfast yet.");
         }
         None => {}
     }
