@@ -79,6 +79,9 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
             "See to it that what helps is done. Then call holdfast_wait_ready, and compile with Unity's tool for that."
                 .to_owned()
         }
+        (true, false) if facts.summary.is_empty() => {
+            "Call holdfast_wait_ready. Then compile with Unity's tool for that.".to_owned()
+        }
         (true, false) => {
             "Call holdfast_wait_ready: Unity's tools are not known yet. Then compile with Unity's tool for that."
                 .to_owned()
@@ -142,10 +145,10 @@ fn why_is_unity_silent(facts: &PromptFacts) -> String {
 }
 
 fn known(text: &mut String, facts: &PromptFacts) {
-    match facts.summary.as_str() {
-        "" => text.push_str("\n\nFirst call holdfast_status: it says what holdfast knows."),
-        summary => drop(write!(text, "\n\nWhat holdfast knows now: {summary}")),
+    if facts.summary.is_empty() {
+        return;
     }
+    let _ = write!(text, "\n\nWhat holdfast knows now: {}", facts.summary);
     if let Some(next) = &facts.next {
         let _ = write!(text, "\nWhat helps: {next}");
     }
@@ -264,8 +267,10 @@ mod tests {
     fn a_lasting_prompt_says_nothing_of_one_moment() {
         for prompt in Prompt::ALL {
             let text = lasting_prompt(*prompt, Instant::now());
-            assert!(text.contains("First call holdfast_status") && text.contains("Leave Unity running"), "{text}");
-            assert!(!text.contains("knows now") && !text.contains("has passed through"), "{text}");
+            assert!(text.contains("Leave Unity running") && text.contains("\n1. Call holdfast_"), "{text}");
+            for passing in ["knows now", "has passed through", "known yet"] {
+                assert!(!text.contains(passing), "{text}");
+            }
         }
     }
 
