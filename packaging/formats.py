@@ -18,6 +18,7 @@ class Release:
     programs: dict  # target -> bytes
     documents: dict  # name -> bytes: licences, notices, README
     completions: dict  # file name -> bytes
+    skill: dict  # what `holdfast skill show --json` says: the skill's files, and the prompts
 
     @property
     def platforms(self):

@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 import binaries
+import extensions
 import facts
 import formats
 from containers import sha256
@@ -52,21 +53,21 @@ def gather(programs, stand_in, runner=None):
             raise SystemExit(f"error: {path} is not for {target}: {wrong}. Nothing was made")
     runs = [runner, next(iter(programs.values()))] if runner else [programs.get(host())]
     if runs == [None]:
-        raise SystemExit(f"error: a program for {host()} has to be among them: it is asked for its version and its completions")
+        raise SystemExit(f"error: a program for {host()} has to be among them: it is asked for its version, its completions and its skill")
     said = output(*runs, "-V").decode().strip()
     if said != f"holdfast {crate['version']}":
         raise SystemExit(f"error: {runs[-1]} says it is {said!r}, and Cargo.toml says {crate['version']}. Build it again. Nothing was made")
     documents = {name: (facts.ROOT / name).read_bytes() for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")}
     documents["LICENSES-THIRD-PARTY.txt"] = notices(programs)
     completions = {name: output(*runs, "completions", "--static", shell) for shell, name in SHELLS.items()}
-    return formats.Release(crate["version"], crate, read, documents, completions)
+    skill = json.loads(output(*runs, "skill", "show", "--json"))
+    return formats.Release(crate["version"], crate, read, documents, completions, skill)
 
 
 def everything(release):
     """{file name: bytes} of every package."""
     files = dict(make(release, platform) for platform in release.platforms for make in (formats.archive, formats.npm_platform, formats.wheel))
-    name, content = formats.npm_main(release)
-    files[name] = content
+    files.update(make(release) for make in (formats.npm_main, extensions.claude_code_plugin, extensions.gemini_extension))
     bundle = formats.mcpb(release)
     files[bundle[0]] = bundle[1]
     files["server.json"] = facts.json_bytes(formats.server_json(release, bundle))

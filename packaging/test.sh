@@ -42,6 +42,13 @@ assert entry["$schema"] == max(known), f"the newest is {max(known)}"
 jsonschema.Draft7Validator(known[entry["$schema"]]).validate(entry)
 EOF
 }
+# The clients' own validators are hundreds of megabytes; see README.md.
+skill_lint() {
+    mkdir -p "$work/plugin" "$work/extension" &&
+        python3 -m zipfile -e "$work"/dist/holdfast-claude-code-plugin-*.zip "$work/plugin" &&
+        python3 -m zipfile -e "$work"/dist/holdfast-gemini-extension-*.zip "$work/extension" &&
+        "$validators/venv/bin/skillsaw" lint "$work/plugin" && "$validators/venv/bin/skillsaw" lint "$work/extension/holdfast"
+}
 # The probe against a server that breaks one promise: it has to fail, and at the check that watches this promise.
 probe_notices() { # probe_notices MODE CHECK
     if "$NODE" packaging/probe.mjs --version 0.0.0 --large 1000 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
@@ -96,6 +103,7 @@ done
 step "the packages of this platform" python3 packaging/make.py make --stand-in --out "$work/dist" --program "$target=$work/holdfast"
 need_validators
 step "the official tool takes the bundle" official_bundle
+step "the plugin, the extension and the skill have no fault that a linter knows" skill_lint
 step "server.json is valid by the registry's newest schema" official_registry
 python3 packaging/try_packages.py "$work/dist" || failed=$((failed + 1))
 # `cargo install` without this flag would build what all other suites run. What stands in cargo's folder before is put back after.

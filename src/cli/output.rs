@@ -10,6 +10,7 @@ use crate::platform::stdio::{self, Stderr, Stdout};
 
 /// The exit code of a process. docs/commands.md has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(strum::VariantArray))]
 pub enum Exit {
     /// The command succeeded. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk. `status`: an
     /// editor runs and its port is open. `doctor`: no problem. `serve`: the client ended the session or is gone, or a signal

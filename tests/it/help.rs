@@ -6,6 +6,11 @@ use crate::binary::{Done, Place, Unity, finish, text};
 const COMMANDS: &[&[&str]] = &[
     &[],
     &["setup"],
+    &["skill"],
+    &["skill", "install"],
+    &["skill", "remove"],
+    &["skill", "list"],
+    &["skill", "show"],
     &["unity"],
     &["unity", "install"],
     &["unity", "status"],

@@ -49,6 +49,7 @@ mod schemas;
 mod session;
 mod setup;
 mod several;
+mod skill;
 mod standstill;
 mod stateless;
 mod supervision;

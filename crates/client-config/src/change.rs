@@ -50,6 +50,9 @@ pub enum ChangeError {
     /// The file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// The file is one that we wrote, and it was changed since. It is not taken out.
+    #[error("{} was changed since holdfast wrote it, so it stays", .0.display())]
+    Edited(PathBuf),
 }
 
 /// A planned change.
@@ -59,7 +62,9 @@ pub struct Plan {
     /// The wanted text, without a byte order mark; `None` if the file is to be deleted.
     text: Option<String>,
     /// Whether the file is to begin with a byte order mark.
-    marked: bool,
+    pub(crate) marked: bool,
+    /// Whether a copy of the file's first state is kept.
+    pub(crate) keeps_first: bool,
     /// The folder in a project that goes with the file if nothing else is in it.
     folder: Option<PathBuf>,
     /// Whether the copy of the file's first state is no longer needed after the change.
@@ -82,6 +87,12 @@ pub enum Done {
 }
 
 impl Plan {
+    /// Plans to replace the text of a file. `text`: the wanted text, or `None` if the file is to be deleted. `backup_done`: whether the
+    /// copy of its first state is no longer needed then.
+    pub(crate) fn whole(original: Original, text: Option<String>, backup_done: bool) -> Self {
+        Self { original, text, marked: false, keeps_first: true, folder: None, backup_done, old: Vec::new() }
+    }
+
     /// Plans a change of one file of a client. `file` is a path that [`files`] returned.
     ///
     /// # Errors
@@ -117,20 +128,13 @@ impl Plan {
                 if matches!(wish, Wish::Replace(_)) {
                     text = old_servers::taken_out(client, text, &old).map_err(refused)?;
                 }
-                Ok(Self { original, text: Some(text), marked: false, folder: None, backup_done: false, old })
+                Ok(Self { old, ..Self::whole(original, Some(text), false) })
             }
             Wish::Lack => {
                 let bare = edit::take(format, text, slot).map_err(refused)?;
                 if bare == text {
                     let marked = original.has_mark();
-                    return Ok(Self {
-                        text: Some(bare),
-                        marked,
-                        folder: None,
-                        original,
-                        backup_done: false,
-                        old: Vec::new(),
-                    });
+                    return Ok(Self { marked, ..Self::whole(original, Some(bare), false) });
                 }
                 // A parser cannot tell whether an empty map was there before. The copy of the first state can.
                 let meaning = edit::meaning(format, text).map_err(refused)?;
@@ -158,7 +162,7 @@ impl Plan {
                     Some(_) => (Some(bare), false),
                 };
                 let folder = places.folder_of_own(client, &original.path);
-                Ok(Self { original, text, marked, folder, backup_done, old: Vec::new() })
+                Ok(Self { marked, folder, ..Self::whole(original, text, backup_done) })
             }
         }
     }
@@ -191,8 +195,8 @@ impl Plan {
         self.text.as_deref()
     }
 
-    /// Makes the change.
-    fn make(&self, client: &Client) -> Result<Done, WriteError> {
+    /// Makes the change. A text that is secret is written so that only its owner can read it.
+    fn make(&self, is_secret: impl Fn(&str) -> bool) -> Result<Done, WriteError> {
         if !self.changes() {
             return Ok(Done::Already);
         }
@@ -206,7 +210,7 @@ impl Plan {
             return Ok(Done::Deleted);
         };
         let first = self.original.backup().filter(|backup| self.backup_done && backup.text() == text);
-        let written = self.original.replace(text, self.marked, |text| tokens::token(client, text).is_some())?;
+        let written = self.original.replace(text, self.marked, self.keeps_first, is_secret)?;
         drop_backup();
         Ok(if first.is_some() { Done::Restored } else { Done::Wrote(written) })
     }
@@ -225,17 +229,24 @@ pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
     std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
 }
 
-/// Plans a change and carries it out. If another program wrote the file in between, plans it again, up to `ATTEMPTS_MAX` times
-/// in all.
+/// Plans a change and carries it out.
 ///
 /// # Errors
 /// Returns [`ChangeError`]. The file is unchanged, unless a write in place failed halfway. In that case a copy of its first state
 /// is next to it.
 pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), ChangeError> {
+    carry_out(|| Plan::of(client, file, places, wish), |text| tokens::token(client, text).is_some())
+}
+
+/// Carries out a plan. If another program wrote the file in between, plans it again, up to `ATTEMPTS_MAX` times in all.
+pub(crate) fn carry_out(
+    plan: impl Fn() -> Result<Plan, ChangeError>,
+    is_secret: impl Fn(&str) -> bool,
+) -> Result<(Plan, Done), ChangeError> {
     let mut attempt = 1;
     loop {
-        let plan = Plan::of(client, file, places, wish)?;
-        match plan.make(client) {
+        let plan = plan()?;
+        match plan.make(&is_secret) {
             Ok(done) => return Ok((plan, done)),
             Err(WriteError::Changed(_)) if attempt < ATTEMPTS_MAX => attempt += 1,
             Err(error) => return Err(error.into()),

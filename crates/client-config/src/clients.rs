@@ -18,6 +18,8 @@ pub enum Base {
     LocalAppData,
     /// CLAUDE_CONFIG_DIR, otherwise the home folder.
     ClaudeConfig,
+    /// CLAUDE_CONFIG_DIR, otherwise `.claude` in the home folder.
+    ClaudeHome,
     /// CODEX_HOME, otherwise `.codex` in the home folder.
     CodexHome,
     /// The project's folder.
@@ -49,7 +51,7 @@ pub struct Spot {
     pub path: &'static str,
 }
 
-const fn all(base: Base, path: &'static str) -> Spot {
+pub(crate) const fn all(base: Base, path: &'static str) -> Spot {
     Spot { on: On::All, base, path }
 }
 

@@ -63,7 +63,11 @@ impl Original {
         Self::read(named, places.project.as_deref().filter(|_| places.of_project(client)), places.disk)
     }
 
-    fn read(named: &Path, project: Option<&Path>, disk: Disk) -> Result<Self, ReadError> {
+    /// Reads a file. With `project`, only if the file is inside of it.
+    ///
+    /// # Errors
+    /// Returns [`ReadError`].
+    pub fn read(named: &Path, project: Option<&Path>, disk: Disk) -> Result<Self, ReadError> {
         let path = real(named, disk)?;
         if let Some(project) = project.map(|project| (disk.canonical)(project).unwrap_or_else(|| project.to_path_buf()))
             && !path.starts_with(&project)
@@ -122,13 +126,19 @@ impl Original {
         Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk: self.disk })
     }
 
-    /// Replaces the file's text, unless the file has changed since it was read. The first time, keeps a copy of the old content.
-    /// `marked`: it gets a byte order mark. A text that is secret, and a copy of one, are written so that only the owner can read
+    /// Replaces the file's text, unless the file has changed since it was read. With `keeps_first`, keeps a copy of the old content the
+    /// first time. `marked`: it gets a byte order mark. A text that is secret, and a copy of one, are written so that only the owner can read
     /// them.
     ///
     /// # Errors
     /// Returns [`WriteError`].
-    pub fn replace(&self, text: &str, marked: bool, is_secret: impl Fn(&str) -> bool) -> Result<Written, WriteError> {
+    pub fn replace(
+        &self,
+        text: &str,
+        marked: bool,
+        keeps_first: bool,
+        is_secret: impl Fn(&str) -> bool,
+    ) -> Result<Written, WriteError> {
         let permissions = |text: &str| {
             let own = self.permissions.clone();
             if is_secret(text) { own.map(private) } else { own }
@@ -143,6 +153,7 @@ impl Original {
         self.unchanged()?;
         let written = match &self.bytes {
             None => Written::New,
+            Some(_) if !keeps_first => Written::Renewed,
             Some(bytes) => {
                 let backup = self.backup_path();
                 match create(&backup, bytes, permissions(self.text()).as_ref()) {
@@ -220,6 +231,8 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub enum Written {
     /// Nothing: there was no file before.
     New,
+    /// Nothing: what was there before was ours.
+    Renewed,
     /// A copy of the previous content, at this path.
     BackedUp(PathBuf),
     /// An earlier copy, at this path. It is kept, because it is the state before the first change.

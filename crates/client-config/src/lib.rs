@@ -10,6 +10,8 @@
 //! its owner can read it once it has a token. A copy of its first state stays next to it
 //! until the entry is removed. A file that cannot be parsed is never written.
 //!
+//! A [`Skill`] is a folder of texts that a client reads on demand; [`SKILL_FOLDERS`] is the table of the clients' folders.
+//!
 //! The test at the end of this file shows how to get the text of an entry.
 
 mod change;
@@ -22,6 +24,9 @@ mod limits;
 mod old_servers;
 mod owner;
 mod places;
+mod sandbox;
+mod skill;
+mod skill_folders;
 mod standing;
 mod tokens;
 
@@ -34,6 +39,9 @@ pub use file::{ReadError, WriteError, Written};
 pub use old_servers::{KnownServer, OldServer};
 pub use owner::Owner;
 pub use places::{Places, System};
+pub use sandbox::{Network, SANDBOX, Sandbox};
+pub use skill::{Skill, SkillState};
+pub use skill_folders::{SKILL_FOLDERS, SkillFolder, skill_folder};
 pub use standing::{BrokenError, Standing, State};
 pub use tokens::without_tokens;
 

@@ -11,3 +11,6 @@ pub const ATTEMPTS_MAX: usize = 5;
 /// The shortest token that is sought in a text, in bytes. A hub takes none of less than 16; a shorter word may also mean something
 /// else.
 pub const TOKEN_MIN_BYTES: usize = 8;
+
+/// The most entries of a skill's folder that are looked at for files of an earlier version. Ours has a handful.
+pub const SKILL_ENTRIES_MAX: usize = 64;

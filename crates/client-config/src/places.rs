@@ -50,6 +50,7 @@ pub struct Places {
     app_data: PathBuf,
     local_app_data: PathBuf,
     claude_config: PathBuf,
+    claude_home: PathBuf,
     codex_home: PathBuf,
     path: Vec<PathBuf>,
     /// The project whose own configuration is used instead of the user's.
@@ -78,6 +79,7 @@ impl Places {
             disk,
             local_app_data: folder("LOCALAPPDATA").unwrap_or_else(|| home.join("AppData").join("Local")),
             claude_config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
+            claude_home: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             codex_home: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
             path: variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default(),
             project: None,
@@ -96,7 +98,7 @@ impl Places {
 
     /// Returns the path of a spot, or `None` if the spot does not apply: on this system, without that package, or without a
     /// project.
-    fn resolve(&self, spot: &Spot) -> Option<PathBuf> {
+    pub(crate) fn resolve(&self, spot: &Spot) -> Option<PathBuf> {
         let windows = self.system == System::Windows;
         match spot.on {
             On::Unix if windows => return None,
@@ -110,6 +112,7 @@ impl Places {
             Base::AppData => &self.app_data,
             Base::LocalAppData => &self.local_app_data,
             Base::ClaudeConfig => &self.claude_config,
+            Base::ClaudeHome => &self.claude_home,
             Base::CodexHome => &self.codex_home,
             Base::Project => self.project.as_ref()?,
         };
@@ -170,7 +173,7 @@ impl Places {
     }
 
     /// Looks for a program on PATH. It is never started.
-    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
         let endings: &[&str] = if self.system == System::Windows { &[".exe", ".cmd", ""] } else { &[""] };
         let folders = self.path.iter().filter(|folder| folder.is_absolute());
         folders

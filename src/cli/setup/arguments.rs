@@ -159,8 +159,9 @@ impl Shared {
     }
 }
 
-pub fn complain(exit: Exit, why: &str) -> Exit {
+/// Says on stderr why `holdfast COMMAND` did nothing. Returns the exit code.
+pub fn complain(command: &str, exit: Exit, why: &str) -> Exit {
     let end = if why.ends_with('?') { "" } else { "." };
-    output::complain(&format!("holdfast setup: {why}{end} Nothing was changed."));
+    output::complain(&format!("holdfast {command}: {why}{end} Nothing was changed."));
     exit
 }

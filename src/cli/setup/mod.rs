@@ -1,30 +1,28 @@
 //! `holdfast setup`: writes an entry for this program into an AI client's configuration, or takes it out again.
 
 mod arguments;
+pub mod choice;
+pub mod diff;
 pub mod http;
 mod list;
 #[cfg(test)]
 mod pages;
-mod picker;
-mod program;
+pub mod picker;
+pub mod program;
 pub mod standing;
 mod task;
 
-use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holdfast_client_config::{
-    Aim, CLIENTS, Client, Http, Launch, Places, Standing, State, Wish, common_snippet, named,
-};
+use holdfast_client_config::{Aim, CLIENTS, Client, Http, Launch, Places, Standing, State, Wish, common_snippet};
 
 use super::{Exit, output};
 use crate::config;
-use crate::protocol::text::{clean, nearest};
-pub use arguments::SetupArgs;
-use arguments::complain;
+pub use arguments::{SetupArgs, complain};
+use choice::{Chosen, NotKnown, clients_named};
 use http::OverHttp;
-use picker::Picked;
+use picker::Choice;
 use program::{passing, this_program};
 use task::Task;
 
@@ -35,7 +33,7 @@ pub fn snippet_for_any() -> String {
 }
 
 pub fn run(arguments: &SetupArgs) -> ExitCode {
-    answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
+    answer(arguments).unwrap_or_else(|(exit, why)| complain("setup", exit, &why)).into()
 }
 
 /// Returns the exit code; or the exit code and the reason if nothing was done.
@@ -98,15 +96,10 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         if at > 0 {
             output::line("");
         }
-        let exit = run(client).unwrap_or_else(|(exit, why)| complain(exit, &why));
+        let exit = run(client).unwrap_or_else(|(exit, why)| complain("setup", exit, &why));
         worst = if worst == Exit::Ok { exit } else { worst };
     }
     Ok(worst)
-}
-
-enum Chosen {
-    These(Vec<&'static Client>),
-    Ended(Exit),
 }
 
 fn chosen(arguments: &SetupArgs, places: &Places, launch: &Launch) -> Result<Chosen, (Exit, String)> {
@@ -132,44 +125,36 @@ fn chosen(arguments: &SetupArgs, places: &Places, launch: &Launch) -> Result<Cho
         };
     }
     if !arguments.clients.is_empty() {
-        let mut clients: Vec<&'static Client> = Vec::new();
-        for word in &arguments.clients {
-            match named(word) {
-                Some(client) if clients.iter().any(|there| there.name == client.name) => {}
-                Some(client) => clients.push(client),
-                None => return unknown(word, launch),
-            }
-        }
-        return Ok(Chosen::These(clients));
+        return clients_named(&arguments.clients).map(Chosen::These).or_else(|not_known| unknown(&not_known, launch));
     }
-    if io::stdin().is_terminal() && output::can_draw() {
-        let standings: Vec<Standing> = all().into_iter().filter(|one| meant(one)).collect();
-        return Ok(match picker::pick(&standings, arguments.remove) {
-            Picked::These(clients) => Chosen::These(clients),
-            Picked::None(says) => {
-                output::complain(&format!("holdfast setup: {says} Nothing was changed."));
-                Chosen::Ended(Exit::Ok)
-            }
-            Picked::Cancelled => {
-                output::complain("holdfast setup: cancelled. Nothing was changed.");
-                Chosen::Ended(Exit::Failed)
-            }
-        });
+    if choice::can_choose() {
+        let choices: Vec<Choice> =
+            all().iter().filter(|one| meant(one)).map(|one| choice_of(one, arguments.remove)).collect();
+        let (asked, none) = match arguments.remove {
+            true => ("Take holdfast out of which clients?", "no client starts holdfast."),
+            false => ("Set up which clients?", "no AI client that it knows is found here."),
+        };
+        return Ok(choice::choose("setup", asked, none, &choices));
     }
     list::show(places, launch, false);
     Err((Exit::Usage, "name one client or several, or --all; on a terminal they can be chosen from a list".to_owned()))
 }
 
+/// The clients that are not set up yet are chosen at first; for a removal, none are.
+fn choice_of(standing: &Standing, remove: bool) -> Choice {
+    // A broken file cannot be changed.
+    let chosen = !remove && !standing.is_configured() && !matches!(standing.state, State::Broken(_));
+    Choice { client: standing.client, says: list::word(standing).0, chosen }
+}
+
 /// Says that a word is no client, and what to do: nearly a client's name, or what to paste for another client.
-fn unknown(word: &str, launch: &Launch) -> Result<Chosen, (Exit, String)> {
-    let unknown = format!("no client named \"{}\" is known", clean(word));
-    let words = CLIENTS.iter().flat_map(|client| client.aliases.iter().copied().chain([client.name]));
-    if let Some(meant) = nearest(word, words).and_then(named) {
-        return Err((Exit::Usage, format!("{unknown}; did you mean `holdfast setup {}`?", meant.name)));
+fn unknown(not_known: &NotKnown, launch: &Launch) -> Result<Chosen, (Exit, String)> {
+    if let Some(meant) = not_known.meant {
+        return Err((Exit::Usage, format!("{not_known}; did you mean `holdfast setup {}`?", meant.name)));
     }
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
     output::complain(&format!(
-        "holdfast setup: {unknown}, only {}. For another one, put this into its list of MCP servers, which most clients write so:",
+        "holdfast setup: {not_known}, only {}. For another one, put this into its list of MCP servers, which most clients write so:",
         known.join(", ")
     ));
     output::bytes(common_snippet(launch).as_bytes());
@@ -190,7 +175,10 @@ fn warn_of_place(program: &str) {
 /// Returns the folder that `--project` names, and the Unity project that this folder is or lies in, if there is one.
 ///
 /// `flag`: the flag that asks for it.
-fn project(flag: &str, named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
+///
+/// # Errors
+/// Returns the reason, if there is no such folder or project.
+pub fn project(flag: &str, named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     let here = std::env::current_dir().map_err(|error| format!("the working directory is not known ({error})"))?;
     match named {
         None => match config::named_project(&here) {

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use holdfast_client_config::{
-    Aim, Base, CLIENTS, Client as Place, Endpoint, Format, Http, Launch, On, Spot, Token, common_snippet, snippet,
+    Aim, Base, CLIENTS, Client as Place, Endpoint, Format, Http, Launch, On, Spot, Token, common_snippet, skill_folder,
+    snippet,
 };
 
 use super::http::TOKEN_VARIABLE;
@@ -53,6 +54,7 @@ fn spelled(spot: &Spot) -> Vec<(&'static str, String)> {
         Base::AppData => ["~/.config", "~/Library/Application Support", "%APPDATA%"],
         Base::LocalAppData => ["", "", "%LOCALAPPDATA%"],
         Base::ClaudeConfig => ["~", "~", "%USERPROFILE%"],
+        Base::ClaudeHome => ["~/.claude", "~/.claude", "%USERPROFILE%\\.claude"],
         Base::CodexHome => ["~/.codex", "~/.codex", "%USERPROFILE%\\.codex"],
         Base::Project => ["PROJECT", "PROJECT", "PROJECT"],
     };
@@ -85,8 +87,18 @@ fn language(format: Format) -> &'static str {
 
 /// Returns where a client reads its servers: yours, and the project's.
 fn files(place: &Place) -> String {
+    let first = place.user.iter().filter(|spot| spot.on == On::All).count() > 1;
+    format!(
+        "{}{}",
+        told(place.user, place.project),
+        if first { "; of several the first that exists is meant" } else { "" }
+    )
+}
+
+/// Returns the paths of a user and of a project, with the systems to which each applies.
+fn told(user: &[Spot], project: &[Spot]) -> String {
     let mut said: Vec<String> = Vec::new();
-    for (whose, spots) in [("yours", place.user), ("the project's (`--project DIR`)", place.project)] {
+    for (whose, spots) in [("yours", user), ("the project's (`--project DIR`)", project)] {
         let mut files: Vec<(Vec<&str>, String)> = Vec::new();
         for (system, path) in spots.iter().flat_map(spelled) {
             match files.iter_mut().find(|(_, known)| *known == path) {
@@ -101,8 +113,7 @@ fn files(place: &Place) -> String {
         let files: Vec<String> = files.into_iter().map(file).collect();
         said.extend((!files.is_empty()).then(|| format!("{whose} {}", files.join(", "))));
     }
-    let first = place.user.iter().filter(|spot| spot.on == On::All).count() > 1;
-    format!("{}{}", said.join("; "), if first { "; of several the first that exists is meant" } else { "" })
+    said.join("; ")
 }
 
 fn section(client: &Client) -> String {
@@ -111,6 +122,10 @@ fn section(client: &Client) -> String {
     let place = place(client);
     if let Some(place) = place {
         lines.insert(1, ("File", files(place)));
+        if let Some(skills) = skill_folder(place) {
+            let folders = told(&[skills.user], &[skills.project]);
+            lines.insert(2, ("Skill", format!("`holdfast skill install {}`, into a folder: {folders}", place.name)));
+        }
     }
     for (about, says) in lines {
         let _ = writeln!(page, "* {}", folded(&format!("**{about}**: {says}")).replace('\n', "\n  "));
@@ -126,6 +141,9 @@ fn section(client: &Client) -> String {
             let language = language(place.format);
             paste("", &snippet(place, Aim::Start(&launch(!place.tells_project))), language);
             let _ = write!(sources, "; the file: {}", place.source);
+            if let Some(skills) = skill_folder(place) {
+                let _ = write!(sources, "; skills: {}, read on {}", skills.source, skills.read_on);
+            }
             if let Http::Takes(remote) = &place.http {
                 let token = match remote.reads_variables() {
                     true => Token::Variable(TOKEN_VARIABLE.to_owned()),

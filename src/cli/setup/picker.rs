@@ -2,39 +2,38 @@
 
 use std::io::{self, Write as _};
 
-use holdfast_client_config::{Client, Standing, State};
+use holdfast_client_config::Client;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, queue};
 
-use super::list::word;
 use super::standing::title;
 use crate::cli::{output, terminal};
 
-pub(super) enum Picked {
+pub enum Picked {
     These(Vec<&'static Client>),
     None(String),
     Cancelled,
 }
 
-/// Lets a person choose among these clients. The ones that are not set up yet are chosen at first; for a removal, none are.
-pub(super) fn pick(standings: &[Standing], remove: bool) -> Picked {
-    if standings.is_empty() {
-        let says = if remove { "no client starts holdfast." } else { "no AI client that it knows is found here." };
-        return Picked::None(says.to_owned());
-    }
-    let rows = standings.iter().map(|standing| Row {
-        title: title(standing.client),
-        says: word(standing).0,
-        // A broken file cannot be changed.
-        chosen: !remove && !standing.is_configured() && !matches!(standing.state, State::Broken(_)),
-    });
-    let asked = if remove { "Take holdfast out of which clients?" } else { "Set up which clients?" };
+/// A client that can be chosen.
+pub struct Choice {
+    pub client: &'static Client,
+    /// Its state, in a few words.
+    pub says: &'static str,
+    /// Whether it is chosen at first.
+    pub chosen: bool,
+}
+
+/// Lets a person choose among these clients, of which there is at least one.
+pub fn pick(asked: &'static str, choices: &[Choice]) -> Picked {
+    let rows =
+        choices.iter().map(|choice| Row { title: title(choice.client), says: choice.says, chosen: choice.chosen });
     let picker = Picker { asked, rows: rows.collect(), at: 0 };
     match terminal::while_it_is_open(|| ask(picker)) {
         Some(Ok((Pressed::Done, picker))) => {
-            let chosen = standings.iter().zip(&picker.rows).filter(|(_, row)| row.chosen);
-            let clients: Vec<_> = chosen.map(|(standing, _)| standing.client).collect();
+            let chosen = choices.iter().zip(&picker.rows).filter(|(_, row)| row.chosen);
+            let clients: Vec<_> = chosen.map(|(choice, _)| choice.client).collect();
             if clients.is_empty() { Picked::None("no client was chosen.".to_owned()) } else { Picked::These(clients) }
         }
         Some(Ok((Pressed::GoOn | Pressed::Cancel, _))) | None => Picked::Cancelled,

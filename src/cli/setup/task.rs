@@ -8,6 +8,7 @@ use holdfast_client_config::{
 };
 
 use super::arguments::{SetupArgs, Shared, complain};
+use super::diff::diff;
 use super::http::OverHttp;
 use super::standing::{self, fix_of_old, of_old, says_of_old, title};
 use crate::cli::output::{Tone, row, toned};
@@ -138,7 +139,7 @@ impl Task<'_> {
     }
 
     fn refused(&self, refusal: &ChangeError) -> Exit {
-        complain(Exit::Failed, &refusal.to_string());
+        complain("setup", Exit::Failed, &refusal.to_string());
         if let Some(aim) = self.wish.aim() {
             let keys = self.client.keys.join(".");
             output::complain(&format!("Add this to the file by hand, and keep what is already under {keys}:"));
@@ -190,7 +191,7 @@ impl Task<'_> {
                 row("before", &format!("{}, from the first change; it is kept as it is", backup.display()));
             }
             Done::Wrote(Written::New) => row("before", "there was no file"),
-            Done::Already | Done::Restored | Done::Deleted => {}
+            Done::Wrote(Written::Renewed) | Done::Already | Done::Restored | Done::Deleted => {}
         }
         match self.wish.aim() {
             Some(aim) if *done == Done::Already => self.tell_who_may_read(file, aim),
@@ -286,13 +287,6 @@ fn tell_of_mark(plan: &Plan) {
     if plan.loses_mark() {
         row("note", "the file began with a byte order mark, which some clients cannot read: it is taken away");
     }
-}
-
-fn diff(plan: &Plan) -> String {
-    let path = plan.path().display().to_string();
-    let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };
-    let diff = similar::TextDiff::from_lines(plan.before().unwrap_or_default(), plan.after().unwrap_or_default());
-    diff.unified_diff().header(header(plan.before()), header(plan.after())).to_string()
 }
 
 #[cfg(test)]

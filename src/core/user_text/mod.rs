@@ -16,7 +16,7 @@ use tokio::time::Instant;
 pub use self::editor_state::{Still, calls_wait, connection_state, heartbeat, hindered};
 pub use self::editors::{editor_refused, several_editors, url_refused};
 pub use self::next::next;
-pub use self::offers::{PromptFacts, no_compile_seen, prompt, seen_compile};
+pub use self::offers::{PromptFacts, lasting_prompt, no_compile_seen, prompt, seen_compile};
 pub use self::phrases::{cause, quoted, seconds};
 pub use self::verdicts::{reloaded, still_followed, still_reloading, verdict};
 use crate::core::link::ForeignPeer;

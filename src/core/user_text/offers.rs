@@ -14,7 +14,7 @@ use crate::protocol::text::clean;
 /// What is known when a prompt is fetched.
 #[derive(Debug, Clone, Default)]
 pub struct PromptFacts {
-    /// The headline of the status.
+    /// The headline of the status; empty if the text is not for one moment.
     pub summary: String,
     /// What helps, as the status says.
     pub next: Option<String>,
@@ -41,6 +41,11 @@ pub fn prompt(get: &GetPrompt, facts: &PromptFacts, now: Instant) -> String {
     }
 }
 
+/// Returns a prompt's text for a file: what is known at one moment is not in it.
+pub fn lasting_prompt(prompt_: Prompt, now: Instant) -> String {
+    prompt(&GetPrompt { prompt: prompt_, place: None }, &PromptFacts::default(), now)
+}
+
 fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) -> String {
     let mut text = "Make the scripts of this Unity project compile.".to_owned();
     if let Some(place) = place {
@@ -58,7 +63,9 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
                 let _ = write!(text, "\nThe resource {} has more of them.", Resource::CompileErrors.uri(None));
             }
         }
-        None if facts.editors.is_empty() => text.push_str("\nNo compile result has passed through holdfast yet."),
+        None if facts.editors.is_empty() && !facts.summary.is_empty() => {
+            text.push_str("\nNo compile result has passed through holdfast yet.");
+        }
         None => {}
     }
     let compile = alternatives(&facts.compile);
@@ -71,6 +78,9 @@ fn fix_compile_errors(place: Option<&str>, facts: &PromptFacts, now: Instant) ->
         (true, false) if facts.needs_the_user => {
             "See to it that what helps is done. Then call holdfast_wait_ready, and compile with Unity's tool for that."
                 .to_owned()
+        }
+        (true, false) if facts.summary.is_empty() => {
+            "Call holdfast_wait_ready. Then compile with Unity's tool for that.".to_owned()
         }
         (true, false) => {
             "Call holdfast_wait_ready: Unity's tools are not known yet. Then compile with Unity's tool for that."
@@ -135,6 +145,9 @@ fn why_is_unity_silent(facts: &PromptFacts) -> String {
 }
 
 fn known(text: &mut String, facts: &PromptFacts) {
+    if facts.summary.is_empty() {
+        return;
+    }
     let _ = write!(text, "\n\nWhat holdfast knows now: {}", facts.summary);
     if let Some(next) = &facts.next {
         let _ = write!(text, "\nWhat helps: {next}");
@@ -248,6 +261,17 @@ mod tests {
         assert!(silent.contains("holdfast_status") && silent.contains("`get-logs`"), "{silent}");
         let ill = PromptFacts { problems: vec!["the port\nis taken".into()], ..facts() };
         assert!(text(Prompt::WhyIsUnitySilent, None, &ill).contains("Problem: the port\\u{a}is taken"));
+    }
+
+    #[test]
+    fn a_lasting_prompt_says_nothing_of_one_moment() {
+        for prompt in Prompt::ALL {
+            let text = lasting_prompt(*prompt, Instant::now());
+            assert!(text.contains("Leave Unity running") && text.contains("\n1. Call holdfast_"), "{text}");
+            for passing in ["knows now", "has passed through", "known yet"] {
+                assert!(!text.contains(passing), "{text}");
+            }
+        }
     }
 
     #[test]

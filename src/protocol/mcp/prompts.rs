@@ -38,21 +38,24 @@ impl Prompt {
         self.into()
     }
 
-    fn title(self) -> &'static str {
+    /// The prompt's name for people.
+    pub fn title(self) -> &'static str {
         match self {
             Self::FixCompileErrors => "Fix compile errors",
             Self::WhyIsUnitySilent => "Why is Unity silent?",
         }
     }
 
-    fn description(self) -> &'static str {
+    /// What the AI is asked to do, in a sentence.
+    pub fn description(self) -> &'static str {
         match self {
             Self::FixCompileErrors => "Compile the Unity project, and fix the errors until it compiles.",
             Self::WhyIsUnitySilent => "Find out why Unity does not answer, and what helps.",
         }
     }
 
-    fn arguments(self) -> &'static [(&'static str, &'static str)] {
+    /// The arguments: the name of each, and what it is. None is required.
+    pub fn arguments(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::FixCompileErrors => &[(
                 WHERE,

@@ -35,7 +35,7 @@ fn native(path: &str) -> String {
 }
 
 /// Returns every file below a folder, with its bytes.
-fn files(place: &Place) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(place: &Place) -> BTreeMap<String, Vec<u8>> {
     fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

@@ -108,7 +108,7 @@ fn prove(
     let unusual = || {
         EditError::Unusual(format!(
             "the way \"{}\" is written there is not one that can be edited without touching the rest",
-            slot.keys.join(".")
+            if slot.keys.is_empty() { slot.name.to_owned() } else { slot.keys.join(".") }
         ))
     };
     let after = meaning(format, edited).map_err(|_| unusual())?;

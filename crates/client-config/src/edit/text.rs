@@ -11,6 +11,13 @@ pub(crate) struct Slot<'a> {
     pub(crate) name: &'a str,
 }
 
+impl Slot<'_> {
+    /// Returns the path of keys to the entry, with dots between them.
+    pub(super) fn path(self) -> String {
+        self.keys.iter().copied().chain([self.name]).collect::<Vec<_>>().join(".")
+    }
+}
+
 /// Why a text is not edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {

@@ -57,7 +57,7 @@ fn render(value: &Value) -> String {
 /// Appends our entry as a table at the end: anywhere else it could divide another table.
 pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> String {
     let eol = line_ending(text);
-    let header = slot.keys.iter().copied().chain([slot.name]).collect::<Vec<_>>().join(".");
+    let header = slot.path();
     let lines: Vec<String> = fields.iter().map(|(field, value)| format!("{field} = {}", render(value))).collect();
     let table = format!("[{header}]{eol}{}", lines.join(eol));
     if text.is_empty() {
@@ -74,10 +74,9 @@ fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table,
     match found {
         Some(Item::Table(table)) if !table.is_implicit() && !table.is_dotted() => Ok(table),
         _ => Err(EditError::Unusual(format!(
-            "\"{}\" is not written as a table of its own, [{}.{}]",
+            "\"{}\" is not written as a table of its own, [{}]",
             slot.name,
-            slot.keys.join("."),
-            slot.name
+            slot.path()
         ))),
     }
 }

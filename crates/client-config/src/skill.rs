@@ -1,0 +1,235 @@
+//! The files of a skill in a client's folder. Each file ends with a line that says who wrote it and has a sum of the text before
+//! it, so that a later version replaces it, and a file that a person changed is noticed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::change::{ChangeError, Done, Plan, carry_out};
+use crate::file::{Original, ReadError};
+use crate::limits::SKILL_ENTRIES_MAX;
+use crate::places::Places;
+use crate::skill_folders::SkillFolder;
+
+/// A skill: a folder with this name, and files in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Skill<'a> {
+    /// Its name, and that of its folder.
+    pub name: &'a str,
+    /// The version of the program that brings it.
+    pub version: &'a str,
+    /// Its files: the path in the folder, with `/` between its parts, and the text.
+    pub files: &'a [(&'a str, &'a str)],
+}
+
+/// The state of a skill in a client's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillState {
+    /// Nothing of it is there.
+    Absent,
+    /// All of it is there, as this version brings it.
+    Installed,
+    /// It is there as another version brought it, or not all of it is there.
+    Older,
+    /// These files were changed since, or are somebody else's.
+    Edited(Vec<PathBuf>),
+}
+
+/// The state of one file.
+#[derive(Debug, PartialEq, Eq)]
+enum FileState {
+    Absent,
+    /// As this version writes it.
+    Same,
+    /// As some version wrote it.
+    Ours,
+    /// Changed since, or somebody else's.
+    Edited,
+}
+
+const MARK_START: &str = "<!-- holdfast ";
+const MARK_MIDDLE: &str = " wrote this file, sum ";
+const MARK_END: &str = "; `holdfast skill remove` takes it out -->";
+
+impl Skill<'_> {
+    /// Returns the skill's folder.
+    pub fn folder(&self, of: &SkillFolder, places: &Places) -> Option<PathBuf> {
+        Some(of.path(places)?.join(self.name))
+    }
+
+    /// Returns the state of the skill in this client's folder.
+    ///
+    /// # Errors
+    /// Returns [`ReadError`] if a file cannot be read.
+    pub fn state(&self, of: &SkillFolder, places: &Places) -> Result<SkillState, ReadError> {
+        let mut states = Vec::new();
+        for file in self.files(of, places) {
+            states.push((self.file_state(&read(&file, places)?, &file, of, places), file));
+        }
+        let edited = states.iter().filter(|(state, _)| *state == FileState::Edited);
+        let edited: Vec<PathBuf> = edited.map(|(_, file)| file.clone()).collect();
+        Ok(match &states[..] {
+            _ if !edited.is_empty() => SkillState::Edited(edited),
+            all if all.iter().all(|(state, _)| *state == FileState::Absent) => SkillState::Absent,
+            all if all.iter().all(|(state, _)| *state == FileState::Same) => SkillState::Installed,
+            _ => SkillState::Older,
+        })
+    }
+
+    /// Returns the files that an installation or a removal concerns: those of the skill, and those that another version of ours left
+    /// beside them.
+    pub fn files(&self, of: &SkillFolder, places: &Places) -> Vec<PathBuf> {
+        let Some(folder) = self.folder(of, places) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = self.files.iter().map(|(path, _)| join(&folder, path)).collect();
+        let mut folders: Vec<PathBuf> = files.iter().filter_map(|path| path.parent()).map(PathBuf::from).collect();
+        folders.dedup();
+        let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
+        for entry in entries.flat_map(|entries| entries.take(SKILL_ENTRIES_MAX)).flatten() {
+            let path = entry.path();
+            let is_left = || read(&path, places).is_ok_and(|file| is_ours(file.text()));
+            if path.extension().is_some_and(|end| end == "md") && !files.contains(&path) && is_left() {
+                files.push(path);
+            }
+        }
+        files
+    }
+
+    /// Plans to write a file of the skill, or to take it out. `file`: a path that [`Self::files`] returned.
+    ///
+    /// # Errors
+    /// Returns [`ChangeError`]. Nothing was written.
+    pub fn plan(&self, of: &SkillFolder, file: &Path, places: &Places, install: bool) -> Result<Plan, ChangeError> {
+        let original = read(file, places)?;
+        let state = self.file_state(&original, file, of, places);
+        let wanted = self.text(file, of, places).filter(|_| install);
+        if let Some(text) = wanted {
+            let text = if state == FileState::Same { original.text().to_owned() } else { text };
+            let mut plan = Plan::whole(original, Some(text), false);
+            // Another version's text is ours, and nobody wants it back.
+            plan.keeps_first = state == FileState::Edited;
+            return Ok(plan);
+        }
+        match state {
+            FileState::Absent => Ok(Plan::whole(original, None, false)),
+            FileState::Edited => Err(ChangeError::Edited(original.path)),
+            FileState::Same | FileState::Ours => {
+                let first = original.backup().map(|first| first.text().to_owned());
+                let backup_done = first.is_some();
+                Ok(Plan::whole(original, first, backup_done))
+            }
+        }
+    }
+
+    /// Plans as [`Self::plan`] and carries it out. Folders that are empty after a removal go too.
+    ///
+    /// # Errors
+    /// Returns [`ChangeError`].
+    pub fn make(&self, of: &SkillFolder, file: &Path, places: &Places, install: bool) -> Result<Done, ChangeError> {
+        let (_, done) = carry_out(|| self.plan(of, file, places, install), |_| false)?;
+        if done == Done::Deleted {
+            // Only an empty folder can be removed so.
+            let inner = file.ancestors().skip(1).take_while(|folder| folder.file_name() != Some(self.name.as_ref()));
+            let own = self.folder(of, places).into_iter().chain(of.own_folders(places));
+            let _ = inner.map(PathBuf::from).chain(own).try_for_each(fs::remove_dir);
+        }
+        Ok(done)
+    }
+
+    /// Returns the text that this version writes into a file; `None` if the file is not one of this version.
+    fn text(&self, file: &Path, of: &SkillFolder, places: &Places) -> Option<String> {
+        let folder = self.folder(of, places)?;
+        let (_, text) = self.files.iter().find(|(path, _)| join(&folder, path) == file)?;
+        Some(self.marked(text))
+    }
+
+    fn marked(&self, text: &str) -> String {
+        let text = format!("{}\n\n", text.trim_end());
+        format!("{text}{MARK_START}{}{MARK_MIDDLE}{:016x}{MARK_END}\n", self.version, sum(&text))
+    }
+
+    fn file_state(&self, file: &Original, named: &Path, of: &SkillFolder, places: &Places) -> FileState {
+        if !file.exists() {
+            return FileState::Absent;
+        }
+        match self.text(named, of, places) {
+            // Git may have changed the line endings of a project's file.
+            Some(wanted) if wanted == file.text().replace('\r', "") => FileState::Same,
+            _ if is_ours(file.text()) => FileState::Ours,
+            _ => FileState::Edited,
+        }
+    }
+}
+
+fn read(file: &Path, places: &Places) -> Result<Original, ReadError> {
+    Original::read(file, places.project.as_deref(), places.disk)
+}
+
+fn join(folder: &Path, path: &str) -> PathBuf {
+    path.split('/').fold(folder.to_path_buf(), |path, part| path.join(part))
+}
+
+/// Whether a text is as some version of ours wrote it.
+fn is_ours(text: &str) -> bool {
+    let text = text.replace('\r', "");
+    let Some((body, mark)) = text.trim_end().rsplit_once('\n') else { return false };
+    let said = mark.strip_prefix(MARK_START).and_then(|rest| rest.strip_suffix(MARK_END));
+    let said = said.and_then(|rest| rest.split_once(MARK_MIDDLE)).map(|(_, said)| said);
+    said.is_some_and(|said| said == format!("{:016x}", sum(&format!("{body}\n"))))
+}
+
+/// FNV-1a: it only has to notice a change that nobody hides.
+fn sum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Disk;
+    use crate::file::Written;
+    use crate::places::System;
+    use crate::skill_folders::SKILL_FOLDERS;
+
+    const OLD: Skill<'static> =
+        Skill { name: "holdfast", version: "0.1.0", files: &[("SKILL.md", "old\n"), ("references/gone.md", "gone\n")] };
+    const NEW: Skill<'static> =
+        Skill { name: "holdfast", version: "0.2.0", files: &[("SKILL.md", "new\n"), ("references/more.md", "more\n")] };
+
+    fn all(skill: &Skill<'_>, of: &SkillFolder, places: &Places, install: bool) -> Vec<Done> {
+        let files = skill.files(of, places);
+        files.iter().map(|file| skill.make(of, file, places, install).expect("it can be written")).collect()
+    }
+
+    #[test]
+    fn another_version_is_renewed_without_a_copy_and_what_it_no_longer_has_goes() {
+        let home = tempfile::tempdir().expect("a folder");
+        let variable = |_: &str| Some(home.path().into());
+        let places = Places::of(System::HERE, variable, Disk::PLAIN).expect("a home");
+        let of = SKILL_FOLDERS.iter().find(|row| row.client == "gemini").expect("a row");
+        assert_eq!(OLD.state(of, &places).expect("readable"), SkillState::Absent);
+        assert_eq!(all(&OLD, of, &places, true), [const { Done::Wrote(Written::New) }; 2]);
+        let folder = OLD.folder(of, &places).expect("a folder");
+        fs::write(folder.join("references/mine.md"), "mine\n").expect("writable");
+
+        assert_eq!(NEW.state(of, &places).expect("readable"), SkillState::Older);
+        let done = [Done::Wrote(Written::Renewed), Done::Wrote(Written::New), Done::Deleted];
+        assert_eq!(all(&NEW, of, &places, true), done);
+        assert_eq!(NEW.state(of, &places).expect("readable"), SkillState::Installed);
+        assert!(fs::read_to_string(folder.join("SKILL.md")).expect("there").starts_with("new\n\n<!-- holdfast 0.2.0 "));
+
+        // An older program takes it out too, and what is not ours stays.
+        assert_eq!(all(&OLD, of, &places, false), [Done::Deleted, Done::Already, Done::Deleted]);
+        assert_eq!(fs::read_dir(&folder).expect("there").count(), 1);
+        assert!(folder.join("references/mine.md").is_file());
+    }
+
+    #[test]
+    fn a_text_is_ours_only_as_long_as_nobody_changes_it() {
+        let ours = OLD.marked("a\n\nb\n");
+        assert!(is_ours(&ours) && is_ours(&ours.replace('\n', "\r\n")) && is_ours(ours.trim_end()));
+        for changed in
+            [ours.replace('b', "c"), ours.replace("0.1.0 wrote", "wrote"), format!("{ours}more\n"), String::new()]
+        {
+            assert!(!is_ours(&changed), "{changed}");
+        }
+    }
+}
