@@ -1,5 +1,6 @@
 //! `holdfast wait` and `holdfast result`: what comes before a call, and what comes after one whose end was not heard.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::limits::{CALL_TIMEOUT_MAX, CALLS_LISTED_MAX, PATIENCE_MARGIN, WAIT_RE
 use crate::link::Port;
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::mcp::GatewayTool;
 use crate::storage::call_ids;
 
@@ -125,16 +127,10 @@ fn is_idle(link: &Port) -> bool {
 /// Finds out what became of a call, prints it, and returns its exit code: that of the call itself, as `holdfast call` would have ended.
 pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config: Config) -> Exit {
     let end = Instant::now() + longest;
-    if let Some(line) = config.state_dir.as_deref().and_then(|state| call_ids::kept(state, id))
-        && let Ok(kept) = serde_json::from_str::<Kept>(&line)
-    {
-        let text = kept.result.as_deref().map(text_of).unwrap_or_default();
-        match kept.exit() {
-            _ if json => output::line(&line),
-            Exit::Ok => output::line(&text),
-            _ => output::complain_as_is(&text),
-        }
-        return kept.exit();
+    let state = config.state_dir.clone();
+    let noted = || Noted::read(state.as_deref()?, id);
+    if let Some(noted) = noted() {
+        return noted.show(json);
     }
     let found = async {
         let mut one_shot = OneShot::open(config, Wish { records: true, ..Wish::default() }).await?;
@@ -146,9 +142,13 @@ pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config:
             // Of a call in a hub, only the hub's answer tells. It is asked for later, so it knows all that was found.
             let answer = one_shot.call(GatewayTool::Result.name(), &wish, None).await?;
             link = one_shot.parts.seat(&one_shot.parts.client).link();
+            // The command that makes the call may end meanwhile.
+            if let Some(noted) = noted() {
+                break Told::Noted(noted);
+            }
             if !matches!(found, Lookup::Unknown | Lookup::Open(_)) || Instant::now() >= end {
                 let known = link.calls(CALLS_LISTED_MAX, None, None).map(|(known, _)| known).unwrap_or_default();
-                break (answer, found, known.into_iter().find(|record| record.id == id));
+                break Told::Looked(answer, found, known.into_iter().find(|record| record.id == id));
             }
             sleep(COMMAND_LOOK_EVERY).await;
         };
@@ -156,12 +156,43 @@ pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config:
         Ok::<_, GatewayGone>(told)
     };
     match found.await {
-        Ok((Ok(answer), found, record)) => tell(id, answer, &found, record, json),
-        Ok((Err(error), ..)) => {
+        Ok(Told::Noted(noted)) => noted.show(json),
+        Ok(Told::Looked(Ok(answer), found, record)) => tell(id, answer, &found, record, json),
+        Ok(Told::Looked(Err(error), ..)) => {
             output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
             Exit::Usage
         }
         Err(gone) => ended("result", gone),
+    }
+}
+
+/// What is told of a call.
+enum Told {
+    Noted(Noted),
+    Looked(Result<Box<RawValue>, RpcError>, Lookup, Option<Record>),
+}
+
+/// How a call ended whose id was given by its command.
+struct Noted {
+    line: String,
+    kept: Kept,
+}
+
+impl Noted {
+    fn read(state: &Path, id: CallId) -> Option<Self> {
+        let line = call_ids::kept(state, id)?;
+        let kept = serde_json::from_str(&line).ok()?;
+        Some(Self { line, kept })
+    }
+
+    fn show(&self, json: bool) -> Exit {
+        let text = self.kept.result.as_deref().map(text_of).unwrap_or_default();
+        match self.kept.exit() {
+            _ if json => output::line(&self.line),
+            Exit::Ok => output::line(&text),
+            _ => output::complain_as_is(&text),
+        }
+        self.kept.exit()
     }
 }
 
