@@ -8,13 +8,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use holdfast::protocol::hub::{Hello, NEWEST, OLDEST, SessionRules};
-use holdfast_fake_unity::PACKAGES;
+use holdfast_fake_unity::{PACKAGES, Package};
 use serde_json::{Value, json};
 
 use super::super::client::{self, Client};
 use super::super::cycles::Load;
+use super::super::unity::Unity;
 use super::super::{Room, until};
 use super::{Fault, Scenario, Storm};
 
@@ -146,4 +148,40 @@ fn a_session_of_another_protocol_is_served_if_there_is_one_in_common_and_told_wh
         client.close(&room);
     }
     storm.hub.end();
+}
+
+/// An editor that connects to us gives up after a few tries. So the old hub listens until an editor that reloads is back, and the new one
+/// listens as soon as the old one has ended.
+#[test]
+fn a_hub_makes_way_when_an_editor_that_connects_to_it_is_back_from_its_reload() {
+    let mut scenario = Scenario::new("hub-upgrade-arrivals", &["H09"]);
+    let room = Room::new();
+    let program = newer(&room);
+    let package = Package::that(|facts| facts.dials && facts.port.file().is_some());
+    let mut unity = Unity::of_project(&room, &["--dialect", package.name]);
+    let mut older =
+        client::Client::open(&room, &["--hub", "start", "--project", &room.project().display().to_string()]);
+    older.echoes();
+    let from = unity.mark();
+    unity.say("reload 3000");
+    unity.hear(from, |event| event["event"] == "reload_begun");
+    let away = Instant::now();
+    let mut newer = open_with(&program, &room);
+    unity.hear(from, |event| event["event"] == "accepted");
+    assert!(!is_renewed(&room), "the old hub was there when the editor came back");
+    let back = away.elapsed();
+    let began = Instant::now();
+    until("the hub is of the later version", || is_renewed(&room));
+    newer.echoes();
+    older.echoes();
+    scenario.record.figure("editor_away_ms", back.as_secs_f64() * 1000.0);
+    scenario.record.figure("handed_over_ms", began.elapsed().as_secs_f64() * 1000.0);
+    scenario.record.checked("H09", 1);
+    newer.close(&room);
+    older.close(&room);
+    let text = std::fs::read(room.state().join("hub/hub.json")).expect("the hub runs");
+    let info: Value = serde_json::from_slice(&text).expect("JSON");
+    let pid = i32::try_from(info["pid"].as_i64().expect("a pid")).expect("a pid");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).expect("it is ours");
+    until("the hub ends", || !room.state().join("hub/hub.json").exists());
 }
