@@ -23,7 +23,7 @@ use crate::platform::stdio::Stdin;
 pub struct BatchArgs {
     /// The file with the calls, or - for stdin
     ///
-    /// Each line is one call: what would follow `holdfast call` in a POSIX shell (TOOL [ARGUMENTS], with quotes and \\ as there, also on Windows), or a JSON object
+    /// Each line is one call: what would follow `holdfast call` in a POSIX shell (the tool and its arguments, with quotes and backslashes as there, also on Windows), or a JSON object
     /// {"tool":NAME,"arguments":{...}}. Empty lines, and lines that begin with #, mean nothing.
     #[arg(value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,

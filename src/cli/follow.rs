@@ -148,7 +148,7 @@ pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config:
             }
             if !matches!(found, Lookup::Unknown | Lookup::Open(_)) || Instant::now() >= end {
                 let known = link.calls(CALLS_LISTED_MAX, None, None).map(|(known, _)| known).unwrap_or_default();
-                break Told::Looked(answer, found, known.into_iter().find(|record| record.id == id));
+                break Told::Looked(Box::new((answer, found, known.into_iter().find(|record| record.id == id))));
             }
             sleep(COMMAND_LOOK_EVERY).await;
         };
@@ -157,19 +157,24 @@ pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config:
     };
     match found.await {
         Ok(Told::Noted(noted)) => noted.show(json),
-        Ok(Told::Looked(Ok(answer), found, record)) => tell(id, answer, &found, record, json),
-        Ok(Told::Looked(Err(error), ..)) => {
-            output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
-            Exit::Usage
-        }
+        Ok(Told::Looked(looked)) => match *looked {
+            (Ok(answer), found, record) => tell(id, answer, &found, record, json),
+            (Err(error), ..) => {
+                output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
+                Exit::Usage
+            }
+        },
         Err(gone) => ended("result", gone),
     }
 }
 
+/// What was found of a call: the answer, what the link knows, and its record.
+type Looked = (Result<Box<RawValue>, RpcError>, Lookup, Option<Record>);
+
 /// What is told of a call.
 enum Told {
     Noted(Noted),
-    Looked(Result<Box<RawValue>, RpcError>, Lookup, Option<Record>),
+    Looked(Box<Looked>),
 }
 
 /// How a call ended whose id was given by its command.

@@ -192,7 +192,7 @@ pub struct SharedArgs {
 /// Whether a session of `serve` uses a hub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum HubMode {
-    /// The running one, if there is one; a new one where the editor needs it, or `start = true` of [hub] says so.
+    /// The running one, if there is one; a new one where the editor needs it, or the settings say so.
     #[default]
     Auto,
     /// The running one, or else a new one.

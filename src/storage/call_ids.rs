@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::limits::commands::{CALL_ID_KEPT, CALL_ID_OUTCOME_MAX_BYTES, CALL_IDS_MAX};
 use crate::platform::host::{Host as _, RealHost};
@@ -61,7 +60,7 @@ fn place(state: &Path, id: CallId) -> PathBuf {
 
 /// Removes the ids that are too old to matter. Returns how many are left.
 fn tidied(folder: &Path) -> io::Result<usize> {
-    let now = SystemTime::now();
+    let now = RealHost.now();
     let mut left = 0;
     for entry in fs::read_dir(folder)?.flatten() {
         let written = entry.metadata().and_then(|metadata| metadata.modified());
@@ -92,7 +91,7 @@ mod tests {
         assert!(!take(state.path(), one).unwrap());
         give_back(state.path(), one);
         assert!(take(state.path(), one).unwrap());
-        let before = SystemTime::now() - CALL_ID_KEPT - std::time::Duration::from_secs(60);
+        let before = RealHost.now() - CALL_ID_KEPT - std::time::Duration::from_secs(60);
         File::options().write(true).open(place(state.path(), one)).unwrap().set_modified(before).unwrap();
         assert!(take(state.path(), one).unwrap(), "an old one is forgotten");
     }

@@ -109,7 +109,7 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
         && plan.package.facts.shares_port()
     {
         let proxy = |machine: &SimNet| Some((machine.peer, machine.proxy.clone()?));
-        first.others = others.iter().filter_map(|machine| proxy(machine)).collect();
+        first.others = others.iter().filter_map(proxy).collect();
     }
     let (plan, recorder) = (Arc::clone(plan), recorder.clone());
     sim.client("gateway", async move {

@@ -8,7 +8,7 @@ use crate::places::Places;
 /// Where a client looks for skills. Each skill is a folder in there.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillFolder {
-    /// The client's name in [`CLIENTS`](crate::CLIENTS).
+    /// The client's name in [`CLIENTS`].
     pub client: &'static str,
     /// The user's folder.
     pub user: Spot,

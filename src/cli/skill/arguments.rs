@@ -92,7 +92,7 @@ pub struct InstallArgs {
     /// Codex: let the commands that it runs reach the network
     ///
     /// Codex runs commands in a sandbox without a network, also to 127.0.0.1, where Unity listens. This sets network_access = true in
-    /// [sandbox_workspace_write] of its config.toml. It is for every command in that sandbox, and for the whole network: Codex has no
+    /// the section sandbox_workspace_write of its config.toml. It is for every command in that sandbox, and for the whole network: Codex has no
     /// narrower setting. Without this flag nothing of it is changed.
     #[arg(long)]
     pub allow_network: bool,
