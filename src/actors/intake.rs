@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::package_tools;
 use super::seat::Seat;
-use crate::core::calls::NewCall;
+use crate::core::calls::{Lookup, NewCall};
 use crate::core::requests::{Asked, Hold, Holder};
 use crate::core::user_text;
 use crate::fsm::cause::Cause;
@@ -16,7 +16,7 @@ use crate::fsm::registry::Source;
 use crate::limits::{OPEN_CALLS_MAX_BYTES, SESSION_CALLS_MAX_BYTES};
 use crate::link::{Calling, Port, Resumed, TakenIn};
 use crate::protocol::dialect::PackageTool;
-use crate::protocol::ids::SessionId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::stateless::Requester;
 use crate::protocol::mcp::{AnswerForm, CallTool, ClientInfo, ToolResult};
@@ -30,6 +30,8 @@ pub struct NewRequest<T = CallTool> {
     pub hold: Hold,
     /// The request's id, as the client wrote it.
     pub id: RequestId,
+    /// The call's id, if a session told it already.
+    pub call_id: Option<CallId>,
     /// The requester, for a request of the stateless era.
     pub requester: Option<Arc<Requester>>,
     pub call: T,
@@ -41,7 +43,7 @@ pub struct NewRequest<T = CallTool> {
 
 /// Takes a call for the editor of this link. `turned_down`: why the call is refused instead, whatever its tool is.
 pub fn accept(seat: &Seat, tasks: &Tasks, here: &Port, new: NewRequest, turned_down: Option<(Cause, Grounds)>) {
-    let NewRequest { asked, hold, id, requester, call, since, .. } = new;
+    let NewRequest { asked, hold, id, call_id, requester, call, since, .. } = new;
     let Asked { key, profile, .. } = asked;
     if seat.client.is_leaving() {
         seat.client.give_back(key);
@@ -87,7 +89,10 @@ pub fn accept(seat: &Seat, tasks: &Tasks, here: &Port, new: NewRequest, turned_d
     }
     let parallel = listed.is_some_and(|entry| entry.tool.parallel);
     let new = NewCall {
-        id: seat.env.next_call_id(),
+        // No two calls have one id, whatever a session says.
+        id: call_id
+            .filter(|told| matches!(here.look_up(*told), Lookup::Unknown))
+            .unwrap_or_else(|| seat.env.next_call_id()),
         request: key,
         tool: call.name,
         arguments: call.arguments.into(),

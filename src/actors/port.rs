@@ -155,7 +155,7 @@ impl PortActor {
     }
 
     fn call(&self, hold: Hold, id: RequestId, call: Call) {
-        let Call { project, tool, arguments, progress, reads, trace, client, waited_ms, whole } = call;
+        let Call { call: call_id, project, tool, arguments, progress, reads, trace, client, waited_ms, whole } = call;
         let key = hold.key();
         let by_session = || self.seat.client.handshake().profile_by_handshake();
         let profile = client.as_ref().map_or_else(by_session, |client| self.profile(client));
@@ -170,7 +170,7 @@ impl PortActor {
         // If an earlier hub had the call, the session said so when it came.
         let waited = Some(Duration::from_millis(waited_ms)).filter(|_| self.seat.client.brought(key).is_none());
         let since = waited.and_then(|waited| Instant::now().checked_sub(waited));
-        let new = NewRequest { asked, hold, id, requester, call, since, has_asked: true };
+        let new = NewRequest { asked, hold, id, call_id, requester, call, since, has_asked: true };
         match self.link(&project) {
             Some(link) => {
                 link.want();

@@ -15,9 +15,12 @@ use super::gateway_args::{EditorArgs, HubMode, seconds};
 use super::one_shot::{self, OneShot, Wish};
 use super::{Exit, output};
 use crate::config::Config;
+use crate::fsm::registry::Source;
 use crate::limits::commands::{BATCH_CALLS_MAX, BATCH_MISTAKES_TOLD};
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES};
 use crate::platform::stdio::Stdin;
+use crate::protocol::mcp::{Audience, GatewayTool};
+use crate::protocol::text::clean;
 
 #[derive(Debug, Clone, Args)]
 pub struct BatchArgs {
@@ -158,7 +161,12 @@ async fn play(arguments: &BatchArgs, steps: Vec<Step>, config: Config) -> Exit {
     };
     // The arguments of every line are made before the first call: a mistake in the last one costs nothing.
     let (mut made, mut mistakes) = (Vec::new(), Vec::new());
+    let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
     for Step { line, tool, given } in steps {
+        if let Some(error) = unknown_tool(&one_shot, &tool) {
+            mistakes.push(format!("line {line}: {}", clean(&error)));
+            continue;
+        }
         match with_schema(&mut one_shot, &tool, given).await {
             Ok(json) => made.push((line, tool, json)),
             Err(mistake) => mistakes.push(format!("line {line}: {mistake}")),
@@ -173,6 +181,14 @@ async fn play(arguments: &BatchArgs, steps: Vec<Step>, config: Config) -> Exit {
     exit
 }
 
+/// Returns why there is no such tool, if the editor's own list says so.
+fn unknown_tool(one_shot: &OneShot, tool: &str) -> Option<String> {
+    let published = one_shot.parts.seat(&one_shot.parts.client).link().published();
+    let is_known = GatewayTool::from_name(tool).is_some() || published.catalogue.find(tool).is_some();
+    let is_unknown = published.source == Source::Live && !is_known;
+    is_unknown.then(|| published.catalogue.unknown_tool(tool, Audience::Person).message)
+}
+
 /// Makes the calls until one does not end well. Says of each line whether it ran.
 async fn in_order(
     one_shot: &mut OneShot,
@@ -184,6 +200,7 @@ async fn in_order(
     while let Some((line, tool, json)) = calls.next() {
         let outcome: Outcome = ask(one_shot, &tool, &json, None).await;
         let exit = Shown { is_kept, ..shown(line) }.show(&outcome);
+        let tool = clean(&tool);
         output::complain(&format!(
             "holdfast batch: line {line}: {tool}: {} (exit code {})",
             match ran(exit) {

@@ -1,6 +1,5 @@
 //! `holdfast wait` and `holdfast result`: what comes before a call, and what comes after one whose end was not heard.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
 
-use super::call::outcome::{Kept, Outcome, Said, is_error};
+use super::call::Shown;
+use super::call::outcome::{Outcome, Said, is_error};
 use super::gateway_args::{EditorArgs, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, output};
@@ -75,7 +75,8 @@ pub fn result(arguments: &ResultArgs) -> ExitCode {
         return Exit::Usage.into();
     };
     let longest = Duration::from_secs(arguments.timeout);
-    one_shot::run(&arguments.editor, |config| result_of(id, longest, arguments.json, config))
+    let shown = Shown { command: "holdfast result", json: arguments.json, line: None, out: None, is_kept: false };
+    one_shot::run(&arguments.editor, |config| result_of(id, None, longest, shown, config))
 }
 
 async fn until_ready(arguments: &WaitArgs, config: Config) -> Exit {
@@ -125,28 +126,44 @@ fn is_idle(link: &Port) -> bool {
 }
 
 /// Finds out what became of a call, prints it, and returns its exit code: that of the call itself, as `holdfast call` would have ended.
-pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config: Config) -> Exit {
+/// `tool`: the tool that is meant, if that is known.
+pub(super) async fn result_of(
+    id: CallId,
+    tool: Option<&str>,
+    longest: Duration,
+    shown: Shown<'_>,
+    config: Config,
+) -> Exit {
     let end = Instant::now() + longest;
     let state = config.state_dir.clone();
-    let noted = || Noted::read(state.as_deref()?, id);
+    let noted = || Outcome::of_kept(&call_ids::kept(state.as_deref()?, id)?, id);
+    let show_noted = |noted: Outcome| match (tool, noted.tool.as_deref()) {
+        (Some(meant), Some(was)) if meant != was => {
+            let fix = format!("the id {id} was given to a call of `{was}`; every call needs an id of its own");
+            shown.show(&Outcome::mistake(meant, &fix))
+        }
+        _ => shown.show(&noted),
+    };
     if let Some(noted) = noted() {
-        return noted.show(json);
+        return show_noted(noted);
     }
     let found = async {
         let mut one_shot = OneShot::open(config, Wish { records: true, ..Wish::default() }).await?;
         let wish = format!(r#"{{"call_id":"{id}"}}"#);
-        // The link of the project is known later than the session.
-        let mut link = one_shot.parts.seat(&one_shot.parts.client).link();
         let told = loop {
-            let found = link.look_up(id);
-            // Of a call in a hub, only the hub's answer tells. It is asked for later, so it knows all that was found.
+            // Of a call in a hub, only the hub's answer tells. The link of the project is known later than the session.
             let answer = one_shot.call(GatewayTool::Result.name(), &wish, None).await?;
-            link = one_shot.parts.seat(&one_shot.parts.client).link();
+            let link = one_shot.parts.seat(&one_shot.parts.client).link();
+            let found = link.look_up(id);
             // The command that makes the call may end meanwhile.
             if let Some(noted) = noted() {
                 break Told::Noted(noted);
             }
-            if !matches!(found, Lookup::Unknown | Lookup::Open(_)) || Instant::now() >= end {
+            let is_found = !matches!(found, Lookup::Unknown | Lookup::Open(_));
+            if is_found || Instant::now() >= end {
+                // It may have been found after the answer was made.
+                let answer =
+                    if is_found { one_shot.call(GatewayTool::Result.name(), &wish, None).await? } else { answer };
                 let known = link.calls(CALLS_LISTED_MAX, None, None).map(|(known, _)| known).unwrap_or_default();
                 break Told::Looked(Box::new((answer, found, known.into_iter().find(|record| record.id == id))));
             }
@@ -156,9 +173,9 @@ pub(super) async fn result_of(id: CallId, longest: Duration, json: bool, config:
         Ok::<_, GatewayGone>(told)
     };
     match found.await {
-        Ok(Told::Noted(noted)) => noted.show(json),
+        Ok(Told::Noted(noted)) => show_noted(noted),
         Ok(Told::Looked(looked)) => match *looked {
-            (Ok(answer), found, record) => tell(id, answer, &found, record, json),
+            (Ok(answer), found, record) => tell(id, answer, &found, record, shown.json),
             (Err(error), ..) => {
                 output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
                 Exit::Usage
@@ -173,32 +190,9 @@ type Looked = (Result<Box<RawValue>, RpcError>, Lookup, Option<Record>);
 
 /// What is told of a call.
 enum Told {
-    Noted(Noted),
+    /// How a call ended whose id was given by its command.
+    Noted(Outcome),
     Looked(Box<Looked>),
-}
-
-/// How a call ended whose id was given by its command.
-struct Noted {
-    line: String,
-    kept: Kept,
-}
-
-impl Noted {
-    fn read(state: &Path, id: CallId) -> Option<Self> {
-        let line = call_ids::kept(state, id)?;
-        let kept = serde_json::from_str(&line).ok()?;
-        Some(Self { line, kept })
-    }
-
-    fn show(&self, json: bool) -> Exit {
-        let text = self.kept.result.as_deref().map(text_of).unwrap_or_default();
-        match self.kept.exit() {
-            _ if json => output::line(&self.line),
-            Exit::Ok => output::line(&text),
-            _ => output::complain_as_is(&text),
-        }
-        self.kept.exit()
-    }
 }
 
 fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record>, json: bool) -> Exit {
@@ -221,11 +215,11 @@ fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record
     };
     let exit = outcome.exit();
     if json {
-        output::line(&outcome.json(None));
+        output::json(&outcome.json(None));
     }
     let Said::Result(answer) = &outcome.said else { return exit };
     match exit {
-        Exit::Ok if !json => output::line(&text_of(answer)),
+        Exit::Ok if !json => output::text(&text_of(answer)),
         Exit::Ok => {}
         _ => output::complain_as_is(&text_of(answer)),
     }

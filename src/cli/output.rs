@@ -1,12 +1,14 @@
 //! The only place that prints to stdout for people. During `serve` nothing here prints to stdout, because stdout is
 //! then only for MCP.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::platform::stdio::{self, Stderr, Stdout};
+use crate::protocol::text::is_hidden;
 
 /// The exit code of a process. docs/commands.md has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,8 +136,28 @@ pub fn complain(text: &str) {
     }
 }
 
+/// Prints a text on stderr. Nothing in it can steer the terminal.
 pub fn complain_as_is(text: &str) {
-    let _ = Stderr.write_all(format!("{text}\n").as_bytes());
+    let _ = Stderr.write_all(format!("{}\n", tame(text)).as_bytes());
+}
+
+/// Prints a result's text: as it is, unless stdout is a terminal, which it must not steer.
+pub fn text(text: &str) {
+    let shown = if io::stdout().is_terminal() { tame(text) } else { Cow::Borrowed(text) };
+    bytes(shown.as_bytes());
+    if !shown.ends_with('\n') {
+        bytes(b"\n");
+    }
+}
+
+/// Escapes what could steer a terminal, except ends of lines and tabs.
+fn tame(text: &str) -> Cow<'_, str> {
+    let is_wild = |letter: char| !matches!(letter, '\n' | '\r' | '\t') && is_hidden(letter);
+    if !text.contains(is_wild) {
+        return Cow::Borrowed(text);
+    }
+    let tamed = |letter: char| if is_wild(letter) { letter.escape_unicode().to_string() } else { letter.to_string() };
+    Cow::Owned(text.chars().map(tamed).collect())
 }
 
 pub fn screen() -> Stdout {

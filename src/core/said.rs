@@ -51,6 +51,7 @@ impl Said {
         let call = &self.call;
         let raw = |json: String| RawValue::from_string(json).ok();
         let said = messages::Call {
+            call: Some(call.id),
             project: self.project.clone(),
             tool: call.tool.clone(),
             arguments: RawValue::to_owned(&call.arguments),
@@ -259,7 +260,7 @@ mod tests {
         assert!(calls.resume(now).is_empty());
         let first = calls.add(said(&mut requests, "x", "{}"), now).unwrap();
         let second = calls.add(said(&mut requests, "y", r#"{"n":2}"#), now).unwrap();
-        let expected = r#"{"jsonrpc":"2.0","id":2,"method":"port/call","params":{"project":"/p","tool":"t","arguments":{"n":2},"waited_ms":0}}"#;
+        let expected = r#"{"jsonrpc":"2.0","id":2,"method":"port/call","params":{"call":"01010101-0101-4101-8101-010101010101","project":"/p","tool":"t","arguments":{"n":2},"waited_ms":0}}"#;
         assert_eq!(second, expected);
         assert_eq!(calls.resume(now), [first, second]);
         assert!(calls.remove(1).is_some() && calls.remove(1).is_none(), "one answer");

@@ -11,6 +11,8 @@ pub const RESULT_SOUGHT: Duration = Duration::from_secs(10);
 pub const CALL_ID_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Most ids in one of 256 folders: 25,600 in [`CALL_ID_KEPT`]. Each call reads one folder.
 pub const CALL_IDS_MAX: usize = 100;
+/// Longest wait for another process that looks at the ids. It has them for some milliseconds.
+pub const CALL_IDS_LOCKED_MAX: Duration = Duration::from_secs(5);
 /// Most bytes that are kept of how a call with such an id ended. With [`CALL_IDS_MAX`] that is 1.6 GB at the very most; a usual result
 /// has some hundred bytes.
 pub const CALL_ID_OUTCOME_MAX_BYTES: usize = 64 * 1024;

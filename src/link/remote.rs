@@ -23,11 +23,19 @@ pub struct Remote {
     pub(super) stands: Mutex<Option<Arc<Standing>>>,
     /// What the hub said of calls that it was asked for, until it is read.
     looked_up: Mutex<Vec<(CallId, Lookup)>>,
+    /// What was read last of these words.
+    last: Mutex<Option<(CallId, Lookup)>>,
 }
 
 impl Remote {
     pub(super) fn of(hub: Arc<HubPort>) -> Self {
-        Self { hub, sighted: Mutex::default(), stands: Mutex::default(), looked_up: Mutex::default() }
+        Self {
+            hub,
+            sighted: Mutex::default(),
+            stands: Mutex::default(),
+            looked_up: Mutex::default(),
+            last: Mutex::default(),
+        }
     }
 
     /// Keeps what the hub said of a call, until it is read. If nobody reads them, the oldest are dropped.
@@ -44,10 +52,13 @@ impl Remote {
         enter(&self.looked_up).iter().any(|(of, _)| *of == call)
     }
 
-    /// Removes and returns what the hub said of this call.
+    /// Returns what the hub said of this call, and marks it as read.
     pub(super) fn looked_up(&self, call: CallId) -> Option<Lookup> {
         let mut looked_up = enter(&self.looked_up);
-        let at = looked_up.iter().position(|(of, _)| *of == call)?;
-        Some(looked_up.remove(at).1)
+        let mut last = enter(&self.last);
+        if let Some(at) = looked_up.iter().position(|(of, _)| *of == call) {
+            *last = Some(looked_up.remove(at));
+        }
+        last.as_ref().filter(|(of, _)| *of == call).map(|(_, lookup)| lookup.clone())
     }
 }

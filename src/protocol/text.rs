@@ -4,6 +4,12 @@ use std::fmt::Write as _;
 
 use crate::limits::{LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES};
 
+/// Whether a character is not seen as it stands: control characters, line separators, bidirectional overrides, the byte order mark.
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 /// Makes a text from a peer fit for one field of one log line. Escapes control characters, line separators and bidirectional
 /// overrides. Cuts the text after about [`LOG_FIELD_MAX_BYTES`] (the last escape and the ellipsis may exceed the bound).
 pub fn clean(text: &str) -> String {
@@ -13,9 +19,7 @@ pub fn clean(text: &str) -> String {
             clean.push('…');
             break;
         }
-        let hidden = character.is_control()
-            || matches!(character, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if hidden {
+        if is_hidden(character) {
             let _ = write!(clean, "\\u{{{:x}}}", u32::from(character));
         } else {
             clean.push(character);

@@ -1,22 +1,35 @@
 //! The ids that commands gave to their calls, each as a file. An id is taken once, so that a script that is run again does not run its
 //! call again. When the call has ended, the file says how.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
 
-use crate::limits::commands::{CALL_ID_KEPT, CALL_ID_OUTCOME_MAX_BYTES, CALL_IDS_MAX};
+use crate::limits::CLAIM_PAUSE;
+use crate::limits::commands::{CALL_ID_KEPT, CALL_ID_OUTCOME_MAX_BYTES, CALL_IDS_LOCKED_MAX, CALL_IDS_MAX};
 use crate::platform::host::{Host as _, RealHost};
+use crate::platform::lock_file;
 use crate::protocol::ids::CallId;
+
+/// The lock of the folder. No folder of ids has this name.
+const LOCK: &str = "lock";
 
 /// Takes an id. Returns false if it was taken before.
 ///
 /// # Errors
-/// That of the system, or [`io::ErrorKind::QuotaExceeded`] if there are too many ids: then nothing is taken.
+/// That of the system; [`io::ErrorKind::QuotaExceeded`] if there are too many ids, [`io::ErrorKind::WouldBlock`] if another process keeps
+/// the folder locked. Then nothing is taken, and the id may have been taken before.
 pub fn take(state: &Path, id: CallId) -> io::Result<bool> {
     let path = place(state, id);
+    if fs::symlink_metadata(&path).is_ok() && !is_old(&path) {
+        return Ok(false);
+    }
     let folder = path.parent().unwrap_or(state);
     fs::create_dir_all(folder)?;
+    // Who removes an old id must not remove the one that another process took in its place just now.
+    let _lock = locked(&state.join("ids").join(LOCK))?;
     if tidied(folder)? >= CALL_IDS_MAX {
         return Err(io::Error::new(
             io::ErrorKind::QuotaExceeded,
@@ -60,16 +73,33 @@ fn place(state: &Path, id: CallId) -> PathBuf {
 
 /// Removes the ids that are too old to matter. Returns how many are left.
 fn tidied(folder: &Path) -> io::Result<usize> {
-    let now = RealHost.now();
     let mut left = 0;
     for entry in fs::read_dir(folder)?.flatten() {
-        let written = entry.metadata().and_then(|metadata| metadata.modified());
-        let is_old = written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > CALL_ID_KEPT));
-        if !is_old || fs::remove_file(entry.path()).is_err() {
+        let path = entry.path();
+        if !is_old(&path) || fs::remove_file(path).is_err() {
             left += 1;
         }
     }
     Ok(left)
+}
+
+fn is_old(path: &Path) -> bool {
+    let written = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| RealHost.now().duration_since(written).is_ok_and(|age| age > CALL_ID_KEPT))
+}
+
+/// The system frees the lock when the file is closed, also when its process is killed.
+fn locked(path: &Path) -> io::Result<File> {
+    let file = lock_file::open(path, true)?;
+    let until = Instant::now() + CALL_IDS_LOCKED_MAX;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(CLAIM_PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +136,7 @@ mod tests {
             File::create(folder.join(number.to_string())).unwrap();
         }
         assert_eq!(take(state.path(), one).unwrap_err().kind(), io::ErrorKind::QuotaExceeded);
+        File::create(place(state.path(), one)).unwrap();
+        assert!(!take(state.path(), one).unwrap(), "it is known to be taken");
     }
 }

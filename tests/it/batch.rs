@@ -62,7 +62,9 @@ async fn the_calls_of_a_file_are_made_until_one_fails_and_each_line_says_whether
 #[tokio::test]
 async fn nothing_of_a_file_with_a_mistake_is_sent() {
     let mut shell = Shell::open(&[]).await;
-    for wrong in ["echo 'a", "count --json", "sleep ms=long", "echo text:=x", "{\"tool\":1}", "echo -", "[1]"] {
+    for wrong in
+        ["echo 'a", "count --json", "sleep ms=long", "echo text:=x", "{\"tool\":1}", "echo -", "[1]", "ecoh text=x"]
+    {
         let done = shell.says(&["batch", "-"], &format!("count key=k\n\n{wrong}\n")).await;
         assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{wrong}: {done:?}");
         assert!(done.err.contains("line 3: ") && done.err.contains("Nothing was sent"), "{wrong}: {done:?}");
@@ -103,6 +105,19 @@ async fn an_id_is_one_call_however_often_it_is_given() {
     }
     assert_eq!(shell.runs("race").await, 1);
     assert_eq!(shell.says(&["call", "count", "--id", "12"], "").await.code, Some(2));
+
+    let other = shell.says(&["call", "echo", "text=x", "--id", ID], "").await;
+    assert!(other.code == Some(2) && other.err.contains("a call of `count`"), "{other:?}");
+    let own = shell.says(&["call", "holdfast_status", "--id", "3f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11"], "").await;
+    assert_eq!(own.code, Some(2), "{own:?}");
+    // Where ids cannot be noted, it is not known whether this one ran.
+    for number in 0..110 {
+        shell.place.write(&format!("state/ids/12/x{number}"), "");
+    }
+    let full =
+        shell.says(&["call", "count", "key=full", "--id", "3f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b12", "--json"], "").await;
+    assert_eq!((full.code, full.json()["ran"].as_str()), (Some(4), Some("unknown")), "{full:?}");
+    assert_eq!(shell.runs("full").await, Value::Null);
     shell.unity.quit().await;
 }
 
@@ -122,6 +137,27 @@ async fn a_killed_call_with_an_id_is_not_made_again_by_the_script_that_is_run_ag
     assert_eq!(other.out.lines().count(), 1, "{other:?}");
     assert!(other.out.starts_with("{\"Echo\":\"x\"") && other.err.lines().count() == 1, "{other:?}");
     assert_eq!(shell.runs("k").await, 1);
+    shell.unity.quit().await;
+}
+
+#[tokio::test]
+async fn no_name_and_no_result_steers_the_terminal() {
+    let shell = Shell::open(&[]).await;
+    let wild = "a\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}5m\nholdfast: forged";
+    let text = format!("text={wild}");
+    let line = serde_json::json!({"tool": wild}).to_string();
+    for (words, input) in [(&["call", "throw", &text][..], ""), (&["call", wild], ""), (&["batch", "-"], &*line)] {
+        let done = shell.says(words, input).await;
+        let is_wild = |letter: char| letter.is_control() && letter != '\n';
+        assert!(!done.err.contains(is_wild), "{done:?}");
+        let json = shell.says(&[words, &["--json"]].concat(), input).await;
+        assert!(!json.out.contains(is_wild) && json.out.lines().count() <= 1, "{json:?}");
+    }
+    let forged = shell.says(&["call", wild], "").await;
+    assert!(!forged.err.lines().any(|line| line.starts_with("holdfast: forged")), "{forged:?}");
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
+    let deep = shell.says(&["call", "echo", &deep, "--json"], "").await;
+    assert_eq!((deep.code, deep.json()["ran"].as_str()), (Some(2), Some("no")), "{deep:?}");
     shell.unity.quit().await;
 }
 

@@ -256,7 +256,8 @@ impl SessionActor {
             }
             Ok(Request::CallTool(call)) => {
                 let call = call.of_inner();
-                state.call = Some(NewRequest { asked, hold, id, requester, call, since: None, has_asked: false });
+                state.call =
+                    Some(NewRequest { asked, hold, id, call_id: None, requester, call, since: None, has_asked: false });
                 self.feed(state, &Event::CallRequested);
             }
             Ok(Request::Offer(offer)) => {
@@ -265,8 +266,16 @@ impl SessionActor {
                     _ => AnswerForm::ToolResult,
                 };
                 let asked = Asked { form, ..asked };
-                state.offer =
-                    Some(NewRequest { asked, hold, id, requester, call: offer, since: None, has_asked: false });
+                state.offer = Some(NewRequest {
+                    asked,
+                    hold,
+                    id,
+                    call_id: None,
+                    requester,
+                    call: offer,
+                    since: None,
+                    has_asked: false,
+                });
                 self.feed(state, &Event::CallRequested);
             }
         }

@@ -36,7 +36,7 @@ impl SessionActor {
 
     /// Answers a request for resources or prompts. `heading`: where the session's requests go.
     pub(super) fn answer_offer(&self, heading: &Heading, new: NewRequest<OfferRequest>) {
-        let NewRequest { asked, hold, id, requester, call: offer, since, has_asked } = new;
+        let NewRequest { asked, hold, id, call_id, requester, call: offer, since, has_asked } = new;
         // A request that was cancelled while it waited gets no answer.
         if !hold.is_open() {
             return;
@@ -58,7 +58,8 @@ impl SessionActor {
                 mcp::prompt_result(get.prompt, &text)
             }
             OfferRequest::Read(read) => {
-                return self.read(heading, NewRequest { asked, hold, id, requester, call: read, since, has_asked });
+                return self
+                    .read(heading, NewRequest { asked, hold, id, call_id, requester, call: read, since, has_asked });
             }
         };
         self.seat.client.outbox.answer(asked.key, &result);
@@ -311,10 +312,10 @@ fn are_tools_known(link: &Port) -> bool {
 
 /// The call of a tool, whose result is read as a resource.
 fn as_call(new: NewRequest<ReadResource>, tool: &str, editor: Option<Box<RawValue>>) -> NewRequest {
-    let NewRequest { asked, hold, id, requester, call: read, since, has_asked } = new;
+    let NewRequest { asked, hold, id, call_id, requester, call: read, since, has_asked } = new;
     let ReadResource { arguments, progress_token, trace, .. } = read;
     let call = CallTool { name: tool.to_owned(), arguments, progress_token, trace, editor };
-    NewRequest { asked, hold, id, requester, call, since, has_asked }
+    NewRequest { asked, hold, id, call_id, requester, call, since, has_asked }
 }
 
 /// Returns why the editor of this link is away.

@@ -1,5 +1,6 @@
 //! The arguments of a call, as they stand on the command line.
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use serde_json::Value;
@@ -73,9 +74,9 @@ fn read_pair(pair: &str) -> Result<(String, Said), String> {
 }
 
 fn once_each(pairs: Vec<(String, Said)>) -> Result<Given, String> {
-    let twice = pairs.iter().enumerate().find(|(at, (name, _))| pairs.iter().take(*at).any(|(known, _)| known == name));
-    match twice {
-        Some((_, (name, _))) => Err(format!("`{name}` is given twice; give several values as {name}:='[…]'")),
+    let mut seen = HashSet::new();
+    match pairs.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+        Some((name, _)) => Err(format!("`{name}` is given twice; give several values as {name}:='[…]'")),
         None => Ok(Given::Pairs(pairs)),
     }
 }

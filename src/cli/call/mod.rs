@@ -7,7 +7,6 @@ pub(super) mod outcome;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -20,7 +19,7 @@ use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, complete, follow, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::Cause;
+use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, PATIENCE_MARGIN};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::GatewayTool;
@@ -72,6 +71,10 @@ pub struct CallArgs {
 
 pub fn run(arguments: &CallArgs) -> ExitCode {
     let given = prepared(&arguments.tool, &arguments.given);
+    let is_own = arguments.id.is_some() && GatewayTool::from_name(&arguments.tool).is_some();
+    let no_id =
+        || Err("--id is for the editor's tools; holdfast's own change nothing, and may be called again".to_owned());
+    let given = if is_own { no_id() } else { given };
     let given = match arguments.out.as_deref().and_then(images::no_place).map_or(given, Err) {
         Ok(given) => given,
         Err(fix) => return arguments.shown().show(&Outcome::mistake(&arguments.tool, &fix)).into(),
@@ -140,19 +143,23 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
     };
     let taken = arguments.id.map(|id| (id, take(state.as_deref(), id)));
     match taken {
-        Some((id, Ok(false))) => {
+        Some((id, Ok(Taken::Before))) => {
             one_shot.close().await;
             output::complain(&format!(
                 "holdfast call: the id {id} was given to a call before, so nothing was sent. What became of that call:"
             ));
-            return follow::result_of(id, Duration::from_secs(arguments.timeout), arguments.json_output, config).await;
+            let longest = Duration::from_secs(arguments.timeout);
+            return follow::result_of(id, Some(&arguments.tool), longest, shown, config).await;
         }
         Some((id, Err(why))) => {
             one_shot.close().await;
-            let fix = format!("the id {id} cannot be noted: {why}. Without --id the call needs no note");
-            return shown.show(&Outcome::mistake(&arguments.tool, &fix));
+            let text = format!(
+                "Nothing was sent to Unity now. The id {id} cannot be noted ({why}), so it is not known whether a call with it ran \
+                 before. Look for that call's effect in Unity; a new id makes a new call."
+            );
+            return shown.show(&unknown(&arguments.tool, id, &text));
         }
-        Some((_, Ok(true))) | None => {}
+        Some((_, Ok(Taken::Now))) | None => {}
     }
     let outcome = ask(&mut one_shot, &arguments.tool, &json, arguments.id).await;
     let is_kept = one_shot.parts.links.hub().is_some();
@@ -179,10 +186,27 @@ fn note(state: &Path, id: CallId, outcome: &Outcome) {
     }
 }
 
-/// Takes an id for a call. Returns false if it was taken before.
-fn take(state: Option<&Path>, id: CallId) -> Result<bool, String> {
+enum Taken {
+    Now,
+    Before,
+}
+
+/// Takes an id for a call.
+fn take(state: Option<&Path>, id: CallId) -> Result<Taken, String> {
     let state = state.ok_or("no state folder is known (--state-dir)")?;
-    call_ids::take(state, id).map_err(|error| error.to_string())
+    match call_ids::take(state, id) {
+        Ok(true) => Ok(Taken::Now),
+        Ok(false) => Ok(Taken::Before),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Nothing was sent, and a call with that id may have run before.
+fn unknown(tool: &str, id: CallId, text: &str) -> Outcome {
+    let result = serde_json::json!({"content": [{"type": "text", "text": text}], "isError": true});
+    let result = serde_json::value::to_raw_value(&result).unwrap_or_default();
+    let verdict = Some(Verdict::OutcomeUnknown(Loss::Gateway));
+    Outcome { tool: Some(tool.to_owned()), id: Some(id), verdict, refused_there: false, said: Said::Result(result) }
 }
 
 /// Whether a mistake in the configuration, which was printed with the others, may hide a rule about this tool.
@@ -213,7 +237,7 @@ pub(super) async fn with_schema(one_shot: &mut OneShot, tool: &str, given: Given
     };
     // The tool list is there when the editor was reached or is not expected any more.
     let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
-    let catalogue = Arc::clone(&one_shot.parts.link().tools.published.borrow().catalogue);
+    let catalogue = one_shot.parts.seat(&one_shot.parts.client).link().published().catalogue;
     arguments::object(&pairs, catalogue.find(tool).map(|entry| &entry.tool.input_schema))
 }
 
@@ -272,7 +296,7 @@ impl Shown<'_> {
     pub(super) fn show(self, outcome: &Outcome) -> Exit {
         let exit = outcome.exit();
         if self.json {
-            output::line(&outcome.json(self.line));
+            output::json(&outcome.json(self.line));
         }
         match &outcome.said {
             Said::Result(result) => self.show_result(outcome, result, exit),
@@ -301,7 +325,8 @@ impl Shown<'_> {
     }
 
     fn complain(self, what: &str) {
-        output::complain(&format!("{}: {what}", self.command));
+        // A name in it may have any characters.
+        output::complain(&format!("{}: {}", self.command, what.replace('\n', "\\n")));
     }
 
     fn show_result(self, outcome: &Outcome, result: &RawValue, exit: Exit) -> Exit {
@@ -344,10 +369,7 @@ impl Shown<'_> {
         if failed {
             output::complain_as_is(&text);
         } else if !self.json {
-            output::bytes(text.as_bytes());
-            if !text.ends_with('\n') {
-                output::bytes(b"\n");
-            }
+            output::text(&text);
         }
         // For every other verdict, stderr already says whether the tool ran: in the result's text above, or in the note on
         // `StillRunning` below.

@@ -45,11 +45,34 @@ impl Outcome {
         }
     }
 
+    /// Reads the line that [`json`](Self::json) made of a call that ran. `None` if it is no such line.
+    pub(in crate::cli) fn of_kept(line: &str, id: CallId) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Kept {
+            tool: String,
+            call_id: CallId,
+            result: Box<RawValue>,
+        }
+        let Kept { tool, call_id, result } = serde_json::from_str(line).ok()?;
+        let verdict = if is_error(&result) { Verdict::ToolError } else { Verdict::Ok };
+        (call_id == id).then_some(Self {
+            tool: Some(tool),
+            id: Some(id),
+            verdict: Some(verdict),
+            refused_there: false,
+            said: Said::Result(result),
+        })
+    }
+
     pub(in crate::cli) fn exit(&self) -> Exit {
         match (&self.said, self.verdict) {
             (Said::Mistake(_), _) => Exit::Usage,
             // These are JSON-RPC's codes for a mistake of the caller.
-            (Said::Refused(error), _) if (-32602..=-32600).contains(&error.code) => Exit::Usage,
+            (Said::Refused(error), _)
+                if error.code == RpcError::PARSE_ERROR || (-32602..=-32600).contains(&error.code) =>
+            {
+                Exit::Usage
+            }
             (Said::Refused(_) | Said::Gone(GatewayGone::Failed), _) => Exit::Internal,
             (Said::Gone(GatewayGone::Interrupted), None) => Exit::NotExecuted,
             (Said::Result(_), Some(Verdict::ToolError)) if self.refused_there => Exit::NotExecuted,
@@ -105,19 +128,6 @@ impl Outcome {
             error: error.as_ref().map(|(code, message)| Fault { code: *code, message }),
         };
         serde_json::to_string(&shape).unwrap_or_default()
-    }
-}
-
-/// What is kept of an outcome.
-#[derive(Deserialize)]
-pub(in crate::cli) struct Kept {
-    exit_code: u8,
-    pub(in crate::cli) result: Option<Box<RawValue>>,
-}
-
-impl Kept {
-    pub(in crate::cli) fn exit(&self) -> Exit {
-        if self.exit_code == Exit::Ok as u8 { Exit::Ok } else { Exit::Failed }
     }
 }
 

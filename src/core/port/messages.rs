@@ -44,6 +44,9 @@ pub const PIECE: &str = "port/piece";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Call {
+    /// The call's id. The session has told it already, or may tell it. Older sessions leave it to the hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
     pub project: PathBuf,
     /// The tool's name as the session lists it.
     pub tool: String,
@@ -252,7 +255,9 @@ mod tests {
     fn the_messages_are_those_of_the_vectors() {
         let (castle, forest) = (PathBuf::from("/games/Castle"), PathBuf::from("/games/Forest"));
         let opened = Opened { name: "codex".into(), release: Some("1.2".into()), version: "2025-11-25".into() };
+        let id = CallId::parse("c63493d2-0466-4a56-8ca1-fd801b14e93b").unwrap();
         let call = Call {
+            call: Some(id),
             project: castle.clone(),
             tool: "create".into(),
             arguments: raw(r#"{"name":"Cube","n":1.5}"#),
@@ -264,10 +269,17 @@ mod tests {
             whole: true,
         };
         is("a call", &call);
-        let plain =
-            Call { progress: false, reads: None, trace: None, client: None, waited_ms: 0, whole: false, ..call };
+        let plain = Call {
+            call: None,
+            progress: false,
+            reads: None,
+            trace: None,
+            client: None,
+            waited_ms: 0,
+            whole: false,
+            ..call
+        };
         is("a call with nothing beside", &plain);
-        let id = CallId::parse("c63493d2-0466-4a56-8ca1-fd801b14e93b").unwrap();
         let settled = Settled {
             call: id,
             verdict: Some(Verdict::NotExecuted(Cause::Reloading)),

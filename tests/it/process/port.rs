@@ -406,3 +406,38 @@ fn a_hub_is_started_for_a_command_if_the_settings_say_so() {
     kill(hub, Signal::SIGTERM).unwrap();
     until("the hub ends", || !room.state().join("hub/hub.json").exists());
 }
+
+/// The id that a command says is the one that the hub knows the call by.
+#[test]
+fn the_hub_knows_a_call_by_the_id_that_its_command_said() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let _hub = Hub::start(&room);
+    let result = |id: &str, more: &[&str]| {
+        let told = run(&room, &[&["result", id, "--timeout", "20"], more].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (told.status.code(), text(&told.stdout), text(&told.stderr))
+    };
+    let own = "4f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11";
+    for (key, named) in [("plain", &[][..]), ("named", &["--id", own])] {
+        let arguments = format!(r#"{{"key":"{key}","hold":true}}"#);
+        let mut command = client::command(&room);
+        command.args(["call", "count", &arguments]).args(named).args(["--project", room.project().to_str().unwrap()]);
+        let mut killed = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(killed.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let id = said.filter_map(|line| line.strip_prefix("holdfast: call id ").map(str::to_owned)).next().unwrap();
+        until("the call runs", || room.runs(key) == 1);
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        unity.say("release");
+        let told = result(&id, &[]);
+        assert!(told.0 == Some(0) && told.1.contains("\"Runs\":1"), "{key}: {told:?}");
+        let json: Value = serde_json::from_str(&result(&id, &["--json"]).1).unwrap();
+        assert_eq!(
+            (&json["verdict"], &json["ran"], &json["call_id"]),
+            (&json!("ok"), &json!("yes"), &json!(id)),
+            "{key}"
+        );
+        assert_eq!(room.runs(key), 1);
+    }
+}
