@@ -20,11 +20,13 @@ pub struct Told {
 
 pub fn facts(client: &Client) -> Vec<Told> {
     vec![
-        told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
+        told("version", "newest protocol it asks for", client.version, of_text),
         told("project", "tells its servers which project is open", client.project, |how| match how {
             TellsProject::ByRoots => ("yes, by its roots".to_owned(), json!("roots")),
             TellsProject::Never => ("no".to_owned(), json!("no")),
         }),
+        told("project_variable", "names the project's folder to its servers in this variable", client.project_variable, of_code),
+        told("session_variable", "names its own session to them in this variable", client.session_variable, of_code),
         told("patience", "waits for a call", client.patience, of_wait),
         told("start", "waits for the start and the first list", client.start, of_wait),
         told("list_changed", "notices a changed list of tools", client.list_changed, of_switch),
@@ -68,6 +70,10 @@ pub fn facts(client: &Client) -> Vec<Told> {
         told("again", "starts holdfast again", client.again, of_text),
         told("share", "shares the entry with a team", client.share, of_text),
     ]
+}
+
+fn of_code(code: &str) -> (String, Value) {
+    (format!("`{code}`"), json!(code))
 }
 
 fn of_text(text: &str) -> (String, Value) {

@@ -285,7 +285,12 @@ impl SessionActor {
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         let name = client.name.clone();
         let version = profile.version.label().to_owned();
-        self.seat.links.opened(Opened { name: name.clone(), release: client.version.clone(), version });
+        let told = self.seat.client.config.started_by(profile.client.name);
+        let session = told.and_then(|told| told.session.clone());
+        self.seat.client.meant(|meant| meant.started_in(told.and_then(|told| told.folder.clone())));
+        let opened = Opened { name: name.clone(), release: client.version.clone(), version, session: session.clone() };
+        self.seat.links.opened(opened);
+        let client = ClientInfo { session, ..client };
         let kind = self.seat.client.opened_by(client, profile, roots);
         self.seat.env.events.session_opened(&name, profile.version, kind.honours_changes());
         kind
@@ -314,7 +319,8 @@ impl SessionActor {
         let seen = self.seat.link().seen();
         let is_found = seen.wanted != Wanted::Asked && seen.project.is_some();
         let is_meant = self.seat.client.meant(|meant| meant.named.is_some());
-        mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
+        let label = self.seat.client.handshake().profile.client.name;
+        mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project(label))
     }
 
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {

@@ -124,6 +124,9 @@ pub struct Opened {
     pub release: Option<String>,
     /// The version of MCP that it speaks.
     pub version: String,
+    /// The client's own id of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Where a session is.
@@ -146,6 +149,9 @@ pub struct Look {
     /// The directory that the session was started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<PathBuf>,
+    /// The folder that the client named in the environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_dir: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<PathBuf>,
     /// The project that was found before.
@@ -251,7 +257,12 @@ mod tests {
     #[test]
     fn the_messages_are_those_of_the_vectors() {
         let (castle, forest) = (PathBuf::from("/games/Castle"), PathBuf::from("/games/Forest"));
-        let opened = Opened { name: "codex".into(), release: Some("1.2".into()), version: "2025-11-25".into() };
+        let opened = Opened {
+            name: "codex".into(),
+            release: Some("1.2".into()),
+            version: "2025-11-25".into(),
+            session: None,
+        };
         let call = Call {
             project: castle.clone(),
             tool: "create".into(),
@@ -291,6 +302,7 @@ mod tests {
             &Look {
                 named: Some(castle.clone()),
                 working_dir: Some("/games".into()),
+                client_dir: None,
                 roots: vec![forest],
                 former: None,
             },

@@ -160,6 +160,10 @@ pub struct Client {
     pub version: Fact<&'static str>,
     /// How the client tells its servers which project is open.
     pub project: Fact<TellsProject>,
+    /// The variable with the folder of the project, in the environment of the servers that the client starts.
+    pub project_variable: Fact<&'static str>,
+    /// The variable there with the client's own id of its session.
+    pub session_variable: Fact<&'static str>,
     /// How long the client waits for the answer to a call.
     pub patience: Fact<Wait>,
     /// The client's own settings that make it wait longer, for calls or for the start.
@@ -247,6 +251,8 @@ impl Client {
             names: &[],
             version: Fact::Unknown,
             project: Fact::Unknown,
+            project_variable: Fact::Unknown,
+            session_variable: Fact::Unknown,
             patience: Fact::Unknown,
             raised_by: None,
             by_hand: None,

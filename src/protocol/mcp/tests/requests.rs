@@ -70,6 +70,7 @@ fn initialize_takes_the_shapes_that_clients_send() {
                 name: String::from("codex-mcp-client"),
                 version: Some(String::from("0.154.0")),
                 title: Some(String::from("Codex")),
+                session: None,
             },
             roots: true,
         }
