@@ -100,9 +100,7 @@ impl GatewayTools {
         // What the session of another process lists, that process knows.
         let not_listed = match self.client.speaks_port {
             true => 0,
-            false => {
-                self.client.listed(&visible.catalogue, known.profile.client.tools_max).rest().len()
-            }
+            false => self.client.listed(&visible.catalogue, known.profile.client.tools_max).rest().len(),
         };
         Status {
             summary: summary(&link, survey, held, still.as_ref()),

@@ -115,9 +115,8 @@ fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
 
 /// Chooses among these projects. If the search was `cut` short, there may be more projects than these.
 fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, former: Option<&Path>) -> Meant {
-    let started_in = [&config.client_dir, &config.working_dir].into_iter().find_map(|folder| {
-        around(folder.as_slice()).pop()
-    });
+    let started_in =
+        [&config.client_dir, &config.working_dir].into_iter().find_map(|folder| around(folder.as_slice()).pop());
     let chosen = match found.as_slice() {
         [one] if !cut => Some(one.clone()),
         // Choosing the project that the client was started in is not a guess.

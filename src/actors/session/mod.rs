@@ -243,7 +243,7 @@ impl SessionActor {
                 outbox.answer(key, "{}");
             }
             Ok(Request::Discover) => {
-                outbox.answer(key, &stateless::discover_result(self.instructions()));
+                outbox.answer(key, &stateless::discover_result(&self.instructions()));
             }
             Ok(Request::Listen(filter)) => {
                 state.listen = Some((key, filter));
@@ -310,17 +310,18 @@ impl SessionActor {
         });
         // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
         self.route(state, &RoutingEvent::Opened { roots: awaited });
-        state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, &self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
     }
 
     /// Returns what the client's model is told at the beginning. Mostly the client was not asked for its roots yet.
-    fn instructions(&self) -> &'static str {
+    fn instructions(&self) -> String {
         let seen = self.seat.link().seen();
         let is_found = seen.wanted != Wanted::Asked && seen.project.is_some();
         let is_meant = self.seat.client.meant(|meant| meant.named.is_some());
-        let label = self.seat.client.handshake().profile.client.name;
-        mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project(label))
+        let client = self.seat.client.handshake().profile.client;
+        let is_known = is_found || is_meant || self.seat.client.config.is_for_a_project(client.name);
+        mcp::instructions(is_known, client.defers_tools)
     }
 
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {

@@ -257,12 +257,8 @@ mod tests {
     #[test]
     fn the_messages_are_those_of_the_vectors() {
         let (castle, forest) = (PathBuf::from("/games/Castle"), PathBuf::from("/games/Forest"));
-        let opened = Opened {
-            name: "codex".into(),
-            release: Some("1.2".into()),
-            version: "2025-11-25".into(),
-            session: None,
-        };
+        let opened =
+            Opened { name: "codex".into(), release: Some("1.2".into()), version: "2025-11-25".into(), session: None };
         let call = Call {
             project: castle.clone(),
             tool: "create".into(),
@@ -294,6 +290,8 @@ mod tests {
         is("a piece", &Piece { request: 7, nth: 2, text: "\"}".into() });
         is("progress", &Progress { request: 7, progress: 2.5, total: Some(10.0), message: "importing".into() });
         is("who the client is", &opened);
+        let of_session = Opened { session: Some("019dba93".into()), ..opened };
+        is("who the client is, and its own session", &of_session);
         is("a link", &Of { project: castle.clone() });
         is("where a session is", &Here { project: Some(castle.clone()), choice: Vec::new() });
         is("what a session has a choice of", &Here { project: None, choice: vec![castle.clone(), forest.clone()] });
@@ -302,7 +300,7 @@ mod tests {
             &Look {
                 named: Some(castle.clone()),
                 working_dir: Some("/games".into()),
-                client_dir: None,
+                client_dir: Some(castle.join("Assets")),
                 roots: vec![forest],
                 former: None,
             },

@@ -31,6 +31,8 @@ pub struct ClientTraits {
     pub audio: bool,
     /// Whether the client reads `structuredContent` instead of the content blocks, so that an image in those blocks is lost.
     pub structured_alone: bool,
+    /// Whether the client's model must search for a tool before it sees it.
+    pub defers_tools: bool,
     /// Whether `oneOf`, `anyOf` or `allOf` at the top of a schema makes the client lose the tool, or the whole request.
     pub flatten_schemas: bool,
 }
@@ -188,6 +190,8 @@ pub struct Client {
     pub prefix: Fact<&'static str>,
     /// The longest tool name in bytes, with that prefix.
     pub full_name_max: Fact<usize>,
+    /// Whether the client's model must search for a tool before it sees it, with the client's default settings.
+    pub defers_tools: Fact<bool>,
     /// How many tools of all its servers together the client accepts.
     pub tools_max: Fact<usize>,
     /// The longest tool description in bytes; the client cuts longer ones.
@@ -265,6 +269,7 @@ impl Client {
             list_changed: Fact::Unknown,
             prefix: Fact::Unknown,
             full_name_max: Fact::Unknown,
+            defers_tools: Fact::Unknown,
             tools_max: Fact::Unknown,
             description_max: Fact::Unknown,
             text_max: Fact::Unknown,
@@ -313,6 +318,7 @@ impl Client {
                 Fact::Unknown => IMAGE_LIMIT_ASSUMED,
             },
             audio: !matches!(self.audio, Fact::Known(false, _)),
+            defers_tools: matches!(self.defers_tools, Fact::Known(true, _)),
             structured_alone: matches!(self.structured_alone, Fact::Known(true, _)),
             // A client whose name is not known cannot be recognised, so its schemas are not changed.
             flatten_schemas: matches!(self.refuses_alternatives, Fact::Known(true, _)) && !self.names.is_empty(),

@@ -42,6 +42,7 @@ pub(super) static CLIENTS: &[Client] = &[
         list_changed: Known(true, Documents),
         prefix: Known("mcp__holdfast__", Documents),
         full_name_max: Known(128, Documents),
+        defers_tools: Known(true, Documents),
         description_max: Known(2048, Documents),
         text_max: kept_beyond(100_000, Documents),
         images: Known(true, Documents),
@@ -58,7 +59,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "It silently drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema \
              (anthropics/claude-code#95504).",
             "It decodes audio into a file, and gives the model the name of that file.",
-            "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
+            "It does not restart a stdio server that has ended.",
         ],
         own_command: Known("`claude mcp add --scope user holdfast -- holdfast`", Documents),
         log: Known(
