@@ -25,13 +25,8 @@ pub fn facts(client: &Client) -> Vec<Told> {
             TellsProject::ByRoots => ("yes, by its roots".to_owned(), json!("roots")),
             TellsProject::Never => ("no".to_owned(), json!("no")),
         }),
-        told(
-            "project_variable",
-            "names the project's folder to its servers in this variable",
-            client.project_variable,
-            of_code,
-        ),
-        told("session_variable", "names its own session to them in this variable", client.session_variable, of_code),
+        told("project_variable", "variable that names the project to its servers", client.project_variable, of_code),
+        told("session_variable", "variable that names its session to them", client.session_variable, of_code),
         told("patience", "waits for a call", client.patience, of_wait),
         told("start", "waits for the start and the first list", client.start, of_wait),
         told("list_changed", "notices a changed list of tools", client.list_changed, of_switch),
@@ -39,7 +34,7 @@ pub fn facts(client: &Client) -> Vec<Told> {
             (if prefix.is_empty() { "nothing".to_owned() } else { format!("`{prefix}`") }, json!(prefix))
         }),
         told("full_name_max", "longest name with that, in bytes", client.full_name_max, of_number),
-        told("defers_tools", "has its model search for tools", client.defers_tools, of_switch),
+        told("defers_tools", "lets its model search for tools", client.defers_tools, of_switch),
         told("tools_max", "most tools of all servers together", client.tools_max, of_number),
         told("description_max", "longest description of a tool, in bytes", client.description_max, of_number),
         told("text_max", "most text of one result", client.text_max, |TextLimit { bytes, beyond }| {

@@ -308,6 +308,11 @@ pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
 }
 
+/// Whether a folder is in a Unity project, or is one.
+pub fn is_in_project(folder: &Path) -> bool {
+    canonical(folder).is_some_and(|folder| project_of(&folder).is_some())
+}
+
 /// Whether a folder is a Unity project: it has `Assets` and `ProjectSettings`, or one of these and the `Library` that
 /// Unity makes. A `Library` alone is not enough: every home on macOS has one.
 pub fn is_project(folder: &Path) -> bool {

@@ -1,9 +1,8 @@
 //! What the client that started this process says of itself in the environment. Which client uses which variables is in the
 //! table of clients.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{canonical, project_of};
 use crate::limits::hub::{CLIENT_FOLDER_MAX_BYTES, CLIENT_SESSION_MAX_BYTES};
 use crate::platform::host::System;
 use crate::protocol::mcp::clients::{Client, known_clients};
@@ -25,11 +24,15 @@ pub struct StartedBy {
 
 impl StartedBy {
     /// Reads what each client of the table says. A client that says nothing is left out.
-    pub fn all(variable: impl Fn(&str) -> Option<String>) -> Vec<Self> {
-        known_clients().iter().filter_map(|client| Self::of(client, &variable)).collect()
+    pub fn all(variable: impl Fn(&str) -> Option<String>, is_in_project: impl Fn(&Path) -> bool) -> Vec<Self> {
+        known_clients().iter().filter_map(|client| Self::of(client, &variable, &is_in_project)).collect()
     }
 
-    fn of(client: &Client, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+    fn of(
+        client: &Client,
+        variable: impl Fn(&str) -> Option<String>,
+        is_in_project: impl Fn(&Path) -> bool,
+    ) -> Option<Self> {
         let said = |name: Option<&str>| name.and_then(&variable);
         // A relative folder, or a placeholder that nobody has replaced, would be another folder for each working directory.
         let is_folder =
@@ -38,7 +41,7 @@ impl StartedBy {
         let session = said(client.session_variable.value()).and_then(|text| session_id(&text));
         (folder.is_some() || session.is_some()).then(|| Self {
             label: client.label,
-            is_in_project: folder.as_deref().and_then(canonical).is_some_and(|folder| project_of(&folder).is_some()),
+            is_in_project: folder.as_deref().is_some_and(is_in_project),
             folder,
             session,
         })
@@ -56,26 +59,23 @@ mod tests {
     use super::*;
 
     fn said(folder: &str, session: &str) -> Vec<StartedBy> {
-        StartedBy::all(|name| match name {
+        let variable = |name: &str| match name {
             "CLAUDE_PROJECT_DIR" => Some(folder.to_owned()),
             "CLAUDE_CODE_SESSION_ID" => Some(session.to_owned()),
             _ => None,
-        })
+        };
+        StartedBy::all(variable, |folder| folder.ends_with("Castle"))
     }
 
     #[test]
     fn what_a_client_says_in_the_environment_counts_for_that_client() {
-        let home = tempfile::tempdir().unwrap();
-        let project = home.path().join("Castle");
-        for part in ["Assets", "ProjectSettings"] {
-            std::fs::create_dir_all(project.join(part)).unwrap();
-        }
-        for (folder, is_in_project) in [(project.join("Assets"), true), (home.path().to_path_buf(), false)] {
+        let here = std::env::current_dir().unwrap();
+        for (folder, is_in_project) in [(here.join("Castle"), true), (here, false)] {
             let [one] = &said(folder.to_str().unwrap(), "0f6f1c1e")[..] else { panic!("one client") };
             assert_eq!((one.label, one.is_in_project), ("claude_code", is_in_project));
             assert_eq!((&one.folder, one.session.as_deref()), (&Some(folder), Some("0f6f1c1e")));
         }
-        assert_eq!(StartedBy::all(|_| None), []);
+        assert_eq!(StartedBy::all(|_| None, |_| true), []);
     }
 
     #[test]
