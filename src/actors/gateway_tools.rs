@@ -95,13 +95,12 @@ impl GatewayTools {
         let queue = of_queue(&told);
         let LinkStatus { picture: link, survey, package, source, held, .. } = told;
         let survey = survey.as_deref();
+        let known = self.client.handshake();
         let visible = self.link.visible(self.client.id);
         // What the session of another process lists, that process knows.
         let not_listed = match self.client.speaks_port {
             true => 0,
-            false => {
-                self.client.listed(&visible.catalogue, self.client.handshake().profile.client.tools_max).rest().len()
-            }
+            false => self.client.listed(&visible.catalogue, known.profile.client.tools_max).rest().len(),
         };
         Status {
             summary: summary(&link, survey, held, still.as_ref()),
@@ -125,7 +124,8 @@ impl GatewayTools {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 pid: std::process::id().into(),
                 up_ms: millis(self.env.began.elapsed()),
-                client: clean(&self.client.handshake().name),
+                client: clean(&known.name),
+                client_session: known.session,
                 session: self.client.id.0.into(),
                 actor_restarts: self.env.health.restarts().into_iter().map(|(part, n)| (part.to_owned(), n)).collect(),
             },
@@ -150,10 +150,14 @@ impl GatewayTools {
         }
         let records = self.env.records.as_ref()?;
         let sessions = self.links.sessions().local();
-        let clients = sessions.iter().map(|client| view::HubClient {
-            client: clean(&client.handshake().name),
-            project: self.links.of(client).seen().wanted.project().map(|path| path.display().to_string()),
-            is_this: client.id == self.client.id,
+        let clients = sessions.iter().map(|client| {
+            let known = client.handshake();
+            view::HubClient {
+                client: clean(&known.name),
+                client_session: known.session,
+                project: self.links.of(client).seen().wanted.project().map(|path| path.display().to_string()),
+                is_this: client.id == self.client.id,
+            }
         });
         Some(view::Hub {
             name: self.env.boot.clone(),

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use super::intake::{self, NewRequest};
 use super::package_tools;
 use super::seat::Seat;
-use crate::config::Config;
+use crate::config::{Config, started_by};
 use crate::core::port::messages::{self, Ask, Call, Here, Look, Of, Opened};
 use crate::core::requests::{Asked, Hold};
 use crate::core::user_text;
@@ -222,8 +222,8 @@ impl PortActor {
             return client.tell(&env, key, &Survey::hung());
         }
         self.tasks.spawn(async move {
-            let Look { named, working_dir, roots, former } = look;
-            let config = Config { project: named, working_dir, ..Config::clone(&env.config) };
+            let Look { named, working_dir, client_dir, roots, former } = look;
+            let config = Config { project: named, working_dir, client_dir, ..Config::clone(&env.config) };
             let host = Arc::clone(&env.host);
             let look = move || survey::survey(&*host, &config, &roots, former.as_deref());
             let mut looking = std::pin::pin!(crate::platform::host::run(&*env.host, look));
@@ -247,7 +247,8 @@ fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
 }
 
 fn info(opened: Opened) -> ClientInfo {
-    ClientInfo { name: opened.name, version: opened.release, ..ClientInfo::default() }
+    let session = opened.session.as_deref().and_then(started_by::session_id);
+    ClientInfo { name: opened.name, version: opened.release, session, ..ClientInfo::default() }
 }
 
 /// Tells the session, from here on, what is seen of each link. Changes that come while the session does not read are

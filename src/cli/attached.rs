@@ -17,11 +17,12 @@ use crate::limits::hub::HUB_DECIDED_MAX;
 use crate::link::HubPort;
 use crate::platform::host::{self, RealHost};
 use crate::platform::{background, filesystem};
+use crate::protocol::mcp::clients::known_clients;
 use crate::runtime::slot::Slot;
 use crate::storage::hub_folder::{HubFolder, HubLock};
 use crate::survey;
 
-/// The variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
+/// holdfast's own variables that belong to one session. A hub that a session starts must not have them: they would bind all sessions.
 const OF_A_SESSION: &[&str] = &[
     "HOLDFAST_ALLOW",
     "HOLDFAST_AUDIT",
@@ -106,7 +107,10 @@ pub(super) fn seat(parts: &Parts, mode: HubMode, name: String) -> Option<Arc<Hub
     parts.links.use_hub(Arc::clone(&port));
     // Other sessions may have many editors. So this session looks for a project now and then, and not at each request.
     parts.client.meant(|meant| meant.look_every = ROUTE_LOOK_EVERY);
-    let variables = OF_A_SESSION.iter().map(|name| (*name).into()).collect();
+    // What the client said of itself to this process is said of one session too.
+    let of_clients =
+        known_clients().iter().flat_map(|client| [client.project_variable.value(), client.session_variable.value()]);
+    let variables = OF_A_SESSION.iter().copied().chain(of_clients.flatten()).map(OsString::from).collect();
     Some(Arc::new(HubSeat {
         env: Arc::clone(&parts.env),
         client: Arc::clone(&parts.client),

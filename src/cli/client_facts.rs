@@ -20,11 +20,13 @@ pub struct Told {
 
 pub fn facts(client: &Client) -> Vec<Told> {
     vec![
-        told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
+        told("version", "newest protocol it asks for", client.version, of_text),
         told("project", "tells its servers which project is open", client.project, |how| match how {
             TellsProject::ByRoots => ("yes, by its roots".to_owned(), json!("roots")),
             TellsProject::Never => ("no".to_owned(), json!("no")),
         }),
+        told("project_variable", "variable that names the project to its servers", client.project_variable, of_code),
+        told("session_variable", "variable that names its session to them", client.session_variable, of_code),
         told("patience", "waits for a call", client.patience, of_wait),
         told("start", "waits for the start and the first list", client.start, of_wait),
         told("list_changed", "notices a changed list of tools", client.list_changed, of_switch),
@@ -32,6 +34,7 @@ pub fn facts(client: &Client) -> Vec<Told> {
             (if prefix.is_empty() { "nothing".to_owned() } else { format!("`{prefix}`") }, json!(prefix))
         }),
         told("full_name_max", "longest name with that, in bytes", client.full_name_max, of_number),
+        told("defers_tools", "lets its model search for tools", client.defers_tools, of_switch),
         told("tools_max", "most tools of all servers together", client.tools_max, of_number),
         told("description_max", "longest description of a tool, in bytes", client.description_max, of_number),
         told("text_max", "most text of one result", client.text_max, |TextLimit { bytes, beyond }| {
@@ -68,6 +71,10 @@ pub fn facts(client: &Client) -> Vec<Told> {
         told("again", "starts holdfast again", client.again, of_text),
         told("share", "shares the entry with a team", client.share, of_text),
     ]
+}
+
+fn of_code(code: &str) -> (String, Value) {
+    (format!("`{code}`"), json!(code))
 }
 
 fn of_text(text: &str) -> (String, Value) {
@@ -206,6 +213,12 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
         }
         .to_owned(),
     );
+    if traits.defers_tools {
+        done.push(
+            "The instructions at its start say what to search for: its model sees a tool once it has found it."
+                .to_owned(),
+        );
+    }
     if let Some(most) = traits.tools_max {
         done.push(format!(
             "At most {most} tools are listed; the others are found by holdfast_tools, and can be called."

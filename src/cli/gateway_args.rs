@@ -440,11 +440,7 @@ impl EditorArgs {
             clients: file.clients,
             file: file.path.map(|path| (path, file.found)),
             project,
-            starts_in_project: working_dir
-                .as_deref()
-                .and_then(crate::config::canonical)
-                .and_then(|here| crate::config::project_of(&here))
-                .is_some(),
+            starts_in_project: working_dir.as_deref().is_some_and(crate::config::is_in_project),
             working_dir,
             ports,
             foreign_host,

@@ -15,11 +15,14 @@ use tokio::task::JoinHandle;
 
 use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
+use super::variables::variable;
 use super::{Exit, attached, output, resources};
 use crate::actors::attachment::HubSeat;
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::actors::parts::Parts;
+use crate::config::started_by::StartedBy;
+use crate::config::{self, Config};
 use crate::core::ShutdownReason;
 use crate::core::user_text;
 use crate::limits::hub::{LEFT_CALLS_MAX_AGE, OWN_RECORDS_TIDIED_EVERY};
@@ -65,6 +68,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         return resources::refused(&error).into();
     }
     let (config, complaints) = arguments.config();
+    let config = Config { started_by: StartedBy::all(variable, config::is_in_project), ..config };
     let logs =
         logs::start(arguments.editor.verbosity(false), arguments.editor.shared.log_format, config.state_dir.as_deref());
     log_panics();

@@ -38,6 +38,8 @@ pub struct Handshake {
     pub name: String,
     /// The client's version, as the client gives it.
     pub release: Option<String>,
+    /// The client's own id of its session.
+    pub session: Option<String>,
     /// The negotiated version, and what is known of this client.
     pub profile: ClientProfile,
     /// Whether the client honours `list_changed`.
@@ -187,6 +189,7 @@ impl Client {
                 opened: false,
                 name: String::new(),
                 release: None,
+                session: None,
                 profile: ProtocolVersion::LATEST.into(),
                 kind: Kind::IgnoresChanges,
                 roots: false,
@@ -291,6 +294,7 @@ impl Client {
             known.opened = true;
             known.name = client.name;
             known.release = client.version;
+            known.session = client.session;
             known.profile = profile;
             known.kind = kind;
             known.roots = roots;

@@ -3,6 +3,7 @@
 
 pub mod below;
 pub mod file;
+pub mod started_by;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use self::started_by::StartedBy;
 use crate::limits::{PATIENCE_MARGIN, PATIENCE_MAX, WINDOWS_PATH_MAX};
 use crate::protocol::dialect::{self, Dialects};
 use crate::protocol::hub::SessionRules;
@@ -55,6 +57,11 @@ pub struct Config {
     pub project: Option<PathBuf>,
     /// The working directory. A project is searched from there upwards.
     pub working_dir: Option<PathBuf>,
+    /// The folder that the client named in the environment ([`StartedBy`]): searched after its roots, before the working
+    /// directory.
+    pub client_dir: Option<PathBuf>,
+    /// What the clients that may have started this process say of themselves.
+    pub started_by: Vec<StartedBy>,
     /// Whether the working directory is in a Unity project.
     pub starts_in_project: bool,
     /// Ports named by the user, the most trusted one first.
@@ -110,9 +117,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether a project is known before any survey, and before the client names its roots.
-    pub fn is_for_a_project(&self) -> bool {
-        self.project.is_some() || self.starts_in_project
+    /// Whether a project is known before any survey, and before the client with this label names its roots.
+    pub fn is_for_a_project(&self, label: &str) -> bool {
+        let is_told = || self.started_by(label).is_some_and(|client| client.is_in_project);
+        self.project.is_some() || self.starts_in_project || is_told()
+    }
+
+    /// Returns what the client with this label says of itself, if it started this process.
+    pub fn started_by(&self, label: &str) -> Option<&StartedBy> {
+        self.started_by.iter().find(|client| client.label == label)
     }
 
     /// Whether editors are offered a push listener: at least one of the protocols has push.
@@ -177,6 +190,8 @@ impl Default for Config {
         Self {
             project: None,
             working_dir: None,
+            client_dir: None,
+            started_by: Vec::new(),
             starts_in_project: false,
             ports: Vec::new(),
             foreign_host: None,
@@ -291,6 +306,11 @@ pub enum BadProject {
 /// none.
 pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
+}
+
+/// Whether a folder is in a Unity project, or is one.
+pub fn is_in_project(folder: &Path) -> bool {
+    canonical(folder).is_some_and(|folder| project_of(&folder).is_some())
 }
 
 /// Whether a folder is a Unity project: it has `Assets` and `ProjectSettings`, or one of these and the `Library` that

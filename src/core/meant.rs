@@ -29,8 +29,10 @@ pub struct Meant {
     at_port: bool,
     /// Whether the session lasts, so that it is worth a look later if no editor is found.
     pub lasts: bool,
-    /// The directory that the client was started in. The client's roots come before it.
+    /// The directory that the client was started in. The client's roots and `client_dir` come before it.
     pub working_dir: Option<PathBuf>,
+    /// The folder that the client named in the environment of this process. The client's roots come before it.
+    pub client_dir: Option<PathBuf>,
     /// Whether the client's answer about its roots is awaited. The client may not have been asked yet.
     pub awaited: bool,
     /// The client's roots. `None`: the client has none, or was never asked.
@@ -71,6 +73,15 @@ impl Meant {
             self.found = None;
         }
         self.roots = known;
+    }
+
+    /// Records the folder that the client named in the environment.
+    pub fn started_in(&mut self, client_dir: Option<PathBuf>) {
+        if self.client_dir != client_dir {
+            self.client_dir = client_dir;
+            self.generation += 1;
+            self.found = None;
+        }
     }
 
     /// Records that the client opens its session. `roots`: whether it can be asked for its roots.
@@ -142,7 +153,7 @@ impl Meant {
         };
         let roots = match (&self.roots, found) {
             _ if self.awaited => Roots::Awaited,
-            // The working directory stands for the roots of a client that has none.
+            // What the client was started in stands for the roots of a client that has none.
             (None, Some(found)) if !found.is_empty() => Roots::Hold(found),
             (None, _) => Roots::None,
             (Some(_), None) => Roots::Awaited,
@@ -206,6 +217,7 @@ impl Meant {
 
     /// Whether the client has said something that a survey could find a project with.
     fn says_something(&self) -> bool {
-        self.named.is_some() || !self.awaited && (self.roots.is_some() || self.working_dir.is_some())
+        let says = self.roots.is_some() || self.client_dir.is_some() || self.working_dir.is_some();
+        self.named.is_some() || !self.awaited && says
     }
 }

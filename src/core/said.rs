@@ -65,6 +65,7 @@ impl Said {
                 name: client.name.clone(),
                 release: client.version.clone(),
                 version: call.profile.version.label().to_owned(),
+                session: client.session.clone(),
             }),
             waited_ms: millis(now.saturating_duration_since(self.since)),
             whole: call.profile.whole,

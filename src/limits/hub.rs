@@ -11,6 +11,10 @@ use super::{POLICY_RULE_MAX_BYTES, POLICY_RULES_MAX};
 /// Longest first line on a connection to the hub. It has the rules of a session: [`POLICY_RULES_MAX`] rules of
 /// [`POLICY_RULE_MAX_BYTES`] from each of a few places, and the settings of clients.
 pub const HUB_HELLO_MAX_BYTES: usize = MIB;
+/// Longest folder that is taken from a variable of the client; a session tells it to the hub. Linux takes no longer path.
+pub const CLIENT_FOLDER_MAX_BYTES: usize = 4096;
+/// Longest id that is shown of a client's own session. A UUID has 36 bytes.
+pub const CLIENT_SESSION_MAX_BYTES: usize = 64;
 /// How long the hub waits for a connection's first line, and a session for the hub's answer to it. On a free machine both come
 /// within a millisecond. A session that gets no answer serves its client by itself.
 pub const HUB_ATTACH_MAX: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
-//! Decides which project is meant: the one that was named, else the one of the client's roots, else the one of the working
-//! directory. A project that contains such a folder takes precedence over projects below the folder. If there are several,
-//! holdfast never guesses: it chooses the project that the client was started in, else the session's former project, else the
-//! only one with a running editor.
+//! Decides which project is meant: the one that was named, else the one of the client's roots, else the one of the folder that
+//! the client named in the environment, else the one of the working directory. A project that contains such a folder takes
+//! precedence over projects below the folder. If there are several, holdfast never guesses: it chooses the project that the
+//! client was started in, else the session's former project, else the only one with a running editor.
 
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,9 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
         Some(Err(bad)) => return Meant { problem: Some(bad.to_string()), ..Meant::default() },
         None => {}
     }
-    let here = config.working_dir.as_slice();
+    let started_in = [config.client_dir.as_slice(), config.working_dir.as_slice()];
     let (mut cut, mut unsearched) = (false, Vec::new());
-    for folders in [roots, here] {
+    for folders in std::iter::once(roots).chain(started_in) {
         let mut found = around(folders);
         if found.is_empty() {
             let below = below(folders, former);
@@ -38,7 +38,13 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
             return among(host, config, found, cut, former);
         }
     }
-    let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
+    let mut folders: Vec<&PathBuf> = Vec::new();
+    for folder in roots.iter().chain(started_in.into_iter().flatten()) {
+        // The folder that the client names is mostly the working directory.
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
     // If a port was named, no project is needed.
     let problem = config.ports.is_empty().then(|| match folders.is_empty() {
         true => user_text::NO_FOLDER.to_owned(),
@@ -109,7 +115,8 @@ fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
 
 /// Chooses among these projects. If the search was `cut` short, there may be more projects than these.
 fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, former: Option<&Path>) -> Meant {
-    let started_in = around(config.working_dir.as_slice()).into_iter().next();
+    let started_in =
+        [&config.client_dir, &config.working_dir].into_iter().find_map(|folder| around(folder.as_slice()).pop());
     let chosen = match found.as_slice() {
         [one] if !cut => Some(one.clone()),
         // Choosing the project that the client was started in is not a guess.

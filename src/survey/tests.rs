@@ -153,6 +153,27 @@ fn several_roots_are_ambiguous_unless_the_client_was_started_in_one() {
 }
 
 #[test]
+fn the_folder_that_the_client_names_comes_after_its_roots_and_before_the_working_directory() {
+    let (one, two, three) = (Project::new(), Project::new(), Project::new());
+    let config = |client_dir: &Path| Config {
+        client_dir: Some(client_dir.to_path_buf()),
+        working_dir: Some(three.path()),
+        ..Config::default()
+    };
+    let found = |client_dir: &Path, roots: &[PathBuf]| look(&Machine::default(), &config(client_dir), roots).project;
+    assert_eq!(found(&two.path().join("Assets"), &[]), Some(two.path()), "around it");
+    assert_eq!(found(&two.path(), &[one.path()]), Some(one.path()), "a root beats it");
+    assert_eq!(found(&two.path(), &[one.path(), two.path(), three.path()]), Some(two.path()), "it decides among roots");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = config::canonical(folder.path()).unwrap();
+    assert_eq!(found(&folder, &[]), Some(three.path()), "nothing is there");
+    for part in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir_all(folder.join("a/b/Below").join(part)).unwrap();
+    }
+    assert_eq!(found(&folder, &[]), Some(folder.join("a/b/Below")), "below it, as for a working directory");
+}
+
+#[test]
 fn a_named_project_that_is_none_is_a_problem_and_no_guess_is_made() {
     let here = Project::new();
     let folder = tempfile::tempdir().unwrap();

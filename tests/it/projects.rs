@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::config::Config;
+use holdfast::config::started_by::StartedBy;
 use holdfast::limits::{ROOTS_WAIT, SURVEY_MAX, TOOLS_WAIT};
 use holdfast::platform::host::{Liveness, Owner};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
@@ -475,6 +476,52 @@ async fn a_project_below_the_working_directory_is_found_and_a_root_in_a_project_
     stage.change_roots(&["mono", "Other"]).await;
     stage.count("around").await;
     assert_eq!((proj.runs("around"), other.runs("around")), (0, 1));
+    stage.gateway.close().await;
+}
+
+/// A gateway that was started in the project "Other", in an environment in which Claude Code names "Castle".
+fn started_for_the_castle() -> Stage {
+    Stage::with(|folder| Config {
+        working_dir: Some(folder.join("Other")),
+        started_by: vec![StartedBy {
+            label: "claude_code",
+            folder: Some(folder.join("Castle")),
+            is_in_project: true,
+            session: Some("0f6f1c1e".into()),
+        }],
+        ..Config::default()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_folder_that_the_client_named_at_the_start_counts_for_that_client_alone() {
+    for (name, runs) in [(PATIENT, (1, 0)), ("opencode", (0, 1))] {
+        let mut stage = started_for_the_castle();
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        let other = stage.editor_of("Other", OTHER).await;
+        stage.gateway.client.open_as(name, "2025-06-18", json!({})).await;
+        let (text, error) = stage.count("first").await;
+        assert!(!error, "{name}: {text}");
+        assert_eq!((castle.runs("first"), other.runs("first")), runs, "{name}");
+        let told = &stage.status().await["gateway"]["client_session"];
+        assert_eq!(told, &if name == PATIENT { json!("0f6f1c1e") } else { Value::Null }, "{name}");
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_root_comes_before_the_folder_that_the_client_named_at_the_start() {
+    let mut stage = started_for_the_castle();
+    stage.make("Third");
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let third = stage.editor_of("Third", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Third"]).await;
+    stage.count("root").await;
+    assert_eq!((castle.runs("root"), third.runs("root")), (0, 1));
+    stage.change_roots(&[]).await;
+    stage.count("no root").await;
+    assert_eq!((castle.runs("no root"), third.runs("no root")), (1, 0));
     stage.gateway.close().await;
 }
 

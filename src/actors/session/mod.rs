@@ -243,7 +243,7 @@ impl SessionActor {
                 outbox.answer(key, "{}");
             }
             Ok(Request::Discover) => {
-                outbox.answer(key, &stateless::discover_result(self.instructions()));
+                outbox.answer(key, &stateless::discover_result(&self.instructions()));
             }
             Ok(Request::Listen(filter)) => {
                 state.listen = Some((key, filter));
@@ -294,7 +294,12 @@ impl SessionActor {
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         let name = client.name.clone();
         let version = profile.version.label().to_owned();
-        self.seat.links.opened(Opened { name: name.clone(), release: client.version.clone(), version });
+        let told = self.seat.client.config.started_by(profile.client.name);
+        let session = told.and_then(|told| told.session.clone());
+        self.seat.client.meant(|meant| meant.started_in(told.and_then(|told| told.folder.clone())));
+        let opened = Opened { name: name.clone(), release: client.version.clone(), version, session: session.clone() };
+        self.seat.links.opened(opened);
+        let client = ClientInfo { session, ..client };
         let kind = self.seat.client.opened_by(client, profile, roots);
         self.seat.env.events.session_opened(&name, profile.version, kind.honours_changes());
         kind
@@ -314,16 +319,18 @@ impl SessionActor {
         });
         // The client is asked for its roots after it sends `initialized`. The wait must also end if it never sends that.
         self.route(state, &RoutingEvent::Opened { roots: awaited });
-        state.opening = Some((key, mcp::initialize_result(version, &SERVER, self.instructions(), !is_post)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, &self.instructions(), !is_post)));
         self.feed(state, &Event::Opened(kind));
     }
 
     /// Returns what the client's model is told at the beginning. Mostly the client was not asked for its roots yet.
-    fn instructions(&self) -> &'static str {
+    fn instructions(&self) -> String {
         let seen = self.seat.link().seen();
         let is_found = seen.wanted != Wanted::Asked && seen.project.is_some();
         let is_meant = self.seat.client.meant(|meant| meant.named.is_some());
-        mcp::instructions(is_found || is_meant || self.seat.client.config.is_for_a_project())
+        let client = self.seat.client.handshake().profile.client;
+        let is_known = is_found || is_meant || self.seat.client.config.is_for_a_project(client.name);
+        mcp::instructions(is_known, client.defers_tools)
     }
 
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {

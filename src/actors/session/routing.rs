@@ -255,6 +255,7 @@ impl SessionActor {
             let config = Config {
                 project: meant.named.clone(),
                 working_dir: meant.working_dir.clone(),
+                client_dir: meant.client_dir.clone(),
                 ..Config::clone(&self.seat.env.config)
             };
             (meant.generation, roots, meant.former(), config)
@@ -268,6 +269,7 @@ impl SessionActor {
             let asked = Look {
                 named: config.project.clone(),
                 working_dir: config.working_dir.clone(),
+                client_dir: config.client_dir.clone(),
                 roots: roots.clone(),
                 former: former.clone(),
             };

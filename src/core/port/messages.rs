@@ -127,6 +127,9 @@ pub struct Opened {
     pub release: Option<String>,
     /// The version of MCP that it speaks.
     pub version: String,
+    /// The client's own id of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Where a session is.
@@ -149,6 +152,9 @@ pub struct Look {
     /// The directory that the session was started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<PathBuf>,
+    /// The folder that the client named in the environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_dir: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<PathBuf>,
     /// The project that was found before.
@@ -254,7 +260,8 @@ mod tests {
     #[test]
     fn the_messages_are_those_of_the_vectors() {
         let (castle, forest) = (PathBuf::from("/games/Castle"), PathBuf::from("/games/Forest"));
-        let opened = Opened { name: "codex".into(), release: Some("1.2".into()), version: "2025-11-25".into() };
+        let opened =
+            Opened { name: "codex".into(), release: Some("1.2".into()), version: "2025-11-25".into(), session: None };
         let id = CallId::parse("c63493d2-0466-4a56-8ca1-fd801b14e93b").unwrap();
         let call = Call {
             call: Some(id),
@@ -295,6 +302,8 @@ mod tests {
         is("a piece", &Piece { request: 7, nth: 2, text: "\"}".into() });
         is("progress", &Progress { request: 7, progress: 2.5, total: Some(10.0), message: "importing".into() });
         is("who the client is", &opened);
+        let of_session = Opened { session: Some("019dba93".into()), ..opened };
+        is("who the client is, and its own session", &of_session);
         is("a link", &Of { project: castle.clone() });
         is("where a session is", &Here { project: Some(castle.clone()), choice: Vec::new() });
         is("what a session has a choice of", &Here { project: None, choice: vec![castle.clone(), forest.clone()] });
@@ -303,6 +312,7 @@ mod tests {
             &Look {
                 named: Some(castle.clone()),
                 working_dir: Some("/games".into()),
+                client_dir: Some(castle.join("Assets")),
                 roots: vec![forest],
                 former: None,
             },

@@ -104,10 +104,17 @@ pub struct ServerInfo<'a> {
 
 /// Returns the instructions for the client's model: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first,
 /// because clients cut long instructions. They are short while no project is known: if a client is set up for all its
-/// projects, most of its sessions have nothing to do with Unity.
-pub fn instructions(is_project_known: bool) -> &'static str {
-    if is_project_known { INSTRUCTIONS } else { NEUTRAL_INSTRUCTIONS }
+/// projects, most of its sessions have nothing to do with Unity. A client that `defers_tools` shows its model a tool only after
+/// the model has searched for it, so its first paragraph says what to search for.
+pub fn instructions(is_project_known: bool, defers_tools: bool) -> String {
+    let text = if is_project_known { INSTRUCTIONS } else { NEUTRAL_INSTRUCTIONS };
+    if defers_tools { text.replacen("\n\n", &format!(" {SEARCHED}\n\n"), 1) } else { text.to_owned() }
 }
+
+/// What to search for: words of the names and descriptions of the packages' tools.
+const SEARCHED: &str = "\
+Search the tools of holdfast for: compile, run-tests, console logs, scene, hierarchy, GameObject, component, prefab, asset, \
+screenshot, play mode, menu item, execute code; holdfast_status and holdfast_tools by name.";
 
 const NEUTRAL_INSTRUCTIONS: &str = "\
 If a Unity project is open here, these are the tools of its running Unity Editor: use them for any work on it. None is known yet; \

@@ -178,6 +178,8 @@ pub struct ClientInfo {
     pub version: Option<String>,
     /// The client's name for people.
     pub title: Option<String>,
+    /// The client's own id of its session. It is not in `clientInfo`: the client's environment names it.
+    pub session: Option<String>,
 }
 
 /// The params of `tools/call`.
@@ -321,7 +323,12 @@ pub(super) fn client_info(raw: Option<&RawValue>) -> ClientInfo {
     let info: Info<'_> = lenient(raw);
     let field =
         |raw| text(raw).map(|text| cut(text.trim(), CLIENT_FIELD_MAX_BYTES).to_owned()).filter(|text| !text.is_empty());
-    ClientInfo { name: field(info.name).unwrap_or_default(), version: field(info.version), title: field(info.title) }
+    ClientInfo {
+        name: field(info.name).unwrap_or_default(),
+        version: field(info.version),
+        title: field(info.title),
+        session: None,
+    }
 }
 
 /// Checks the params of a list that has one page.

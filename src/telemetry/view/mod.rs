@@ -186,6 +186,9 @@ pub struct Hub {
 #[serde(default)]
 pub struct HubClient {
     pub client: String,
+    /// The client's own id of its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_session: Option<String>,
     pub project: Option<String>,
     pub is_this: bool,
 }
@@ -198,6 +201,9 @@ pub struct About {
     pub pid: u64,
     pub up_ms: u64,
     pub client: String,
+    /// The client's own id of its session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_session: Option<String>,
     /// The number of the session: a hub has several, with one pid.
     pub session: u64,
     pub actor_restarts: BTreeMap<String, u64>,

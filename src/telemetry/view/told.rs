@@ -110,6 +110,12 @@ fn or<'a>(text: &'a str, none: &'a str) -> &'a str {
     if text.is_empty() { none } else { text }
 }
 
+/// Names a client, with its own id of its session if that is known: several of one client may be open.
+fn of_session(client: &str, session: Option<&str>) -> String {
+    let session = session.map(|session| format!(" (session {})", clean(session))).unwrap_or_default();
+    format!("{}{session}", clean(or(client, "no name")))
+}
+
 impl Told {
     /// Makes the words of a record at this time, which is in seconds since the Unix epoch.
     pub fn of(record: &Value, now: f64) -> Self {
@@ -212,7 +218,8 @@ impl At<'_> {
         tell("heartbeat", false, Tone::Plain, editor.pulse.as_ref().map(|pulse| clean(&pulse.says)));
         tell("unity", false, Tone::Plain, self.process());
         let up = age(self.grown(gateway.up_ms));
-        tell("client", false, Tone::Plain, Some(format!("{}, up {up}", clean(or(&gateway.client, "no name")))));
+        let client = of_session(&gateway.client, gateway.client_session.as_deref());
+        tell("client", false, Tone::Plain, Some(format!("{client}, up {up}")));
         let several = status.editors.as_ref().filter(|names| !names.is_empty()).map(|names| names.join(", "));
         let project = status.project.clone().or(several);
         tell("project", false, Tone::Plain, Some(clean(project.as_deref().unwrap_or("not known"))));
@@ -293,7 +300,8 @@ impl At<'_> {
     fn hub(&self) -> Option<String> {
         let hub = self.snapshot.status.hub.as_ref()?;
         let others = hub.clients.iter().filter(|client| !client.is_this);
-        let others: Vec<String> = others.map(|client| clean(or(&client.client, "no name"))).collect();
+        let others: Vec<String> =
+            others.map(|other| of_session(&other.client, other.client_session.as_deref())).collect();
         let with =
             if others.is_empty() { "no other client".to_owned() } else { format!("shared with {}", others.join(", ")) };
         let starts = if hub.starts > 1 { format!("; started {} times", hub.starts) } else { String::new() };

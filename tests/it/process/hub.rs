@@ -107,6 +107,43 @@ fn each_session_on_a_hub_has_its_own_rules_and_leaves_none_to_the_hub() {
 }
 
 #[test]
+fn a_hub_leads_a_session_to_what_its_client_named_and_has_none_of_it_itself() {
+    let room = Room::new();
+    let _unity = Unity::of_project(&room, &["--quiet"]);
+    let mut command = client::command(&room);
+    command.args(["--hub", "start"]);
+    command.env("CLAUDE_PROJECT_DIR", room.project()).env("CLAUDE_CODE_SESSION_ID", "0f6f1c1e\u{1b}[2J");
+    let mut claude = Client::spawn(&room, command);
+    claude.open_as("claude-code", "2025-11-25", json!({}));
+    claude.echoes();
+    assert!(attached(&claude));
+    let mut plain = open(&room, &[]);
+    plain.echoes();
+    let status = plain.done("holdfast_status", &json!({}));
+    let clients = &status.0["result"]["structuredContent"]["hub"]["clients"];
+    let sessions: Vec<(&Value, &Value)> =
+        clients.as_array().unwrap().iter().map(|one| (&one["client"], &one["client_session"])).collect();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    let id = json!("0f6f1c1e\\u{1b}[2J");
+    assert!(sessions.contains(&(&json!("claude-code"), &id)), "{sessions:?}");
+    assert!(sessions.contains(&(&json!("process-test"), &Value::Null)), "{sessions:?}");
+    let told = client::command(&room).arg("status").output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("claude-code (session 0f6f1c1e"), "{told}");
+    // No other session may be led by what this one's client said.
+    #[cfg(target_os = "linux")]
+    {
+        let environment = std::fs::read(format!("/proc/{}/environ", elected(&room))).unwrap();
+        let environment = String::from_utf8_lossy(&environment);
+        assert!(environment.contains("HOME=") && !environment.contains("CLAUDE_"), "{environment}");
+    }
+    claude.close(&room);
+    plain.close(&room);
+    kill(elected(&room), Signal::SIGTERM).unwrap();
+    until("nothing is left", || !room.state().join("hub/hub.json").exists());
+}
+
+#[test]
 fn a_call_of_a_session_that_ended_goes_on_in_the_hub() {
     let room = Room::new();
     let mut unity = Unity::of_project(&room, &["--quiet"]);

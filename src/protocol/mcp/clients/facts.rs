@@ -31,6 +31,8 @@ pub struct ClientTraits {
     pub audio: bool,
     /// Whether the client reads `structuredContent` instead of the content blocks, so that an image in those blocks is lost.
     pub structured_alone: bool,
+    /// Whether the client's model must search for a tool before it sees it.
+    pub defers_tools: bool,
     /// Whether `oneOf`, `anyOf` or `allOf` at the top of a schema makes the client lose the tool, or the whole request.
     pub flatten_schemas: bool,
 }
@@ -160,6 +162,10 @@ pub struct Client {
     pub version: Fact<&'static str>,
     /// How the client tells its servers which project is open.
     pub project: Fact<TellsProject>,
+    /// The variable with the folder of the project, in the environment of the servers that the client starts.
+    pub project_variable: Fact<&'static str>,
+    /// The variable there with the client's own id of its session.
+    pub session_variable: Fact<&'static str>,
     /// How long the client waits for the answer to a call.
     pub patience: Fact<Wait>,
     /// The client's own settings that make it wait longer, for calls or for the start.
@@ -184,6 +190,8 @@ pub struct Client {
     pub prefix: Fact<&'static str>,
     /// The longest tool name in bytes, with that prefix.
     pub full_name_max: Fact<usize>,
+    /// Whether the client's model must search for a tool before it sees it, with the client's default settings.
+    pub defers_tools: Fact<bool>,
     /// How many tools of all its servers together the client accepts.
     pub tools_max: Fact<usize>,
     /// The longest tool description in bytes; the client cuts longer ones.
@@ -247,6 +255,8 @@ impl Client {
             names: &[],
             version: Fact::Unknown,
             project: Fact::Unknown,
+            project_variable: Fact::Unknown,
+            session_variable: Fact::Unknown,
             patience: Fact::Unknown,
             raised_by: None,
             by_hand: None,
@@ -259,6 +269,7 @@ impl Client {
             list_changed: Fact::Unknown,
             prefix: Fact::Unknown,
             full_name_max: Fact::Unknown,
+            defers_tools: Fact::Unknown,
             tools_max: Fact::Unknown,
             description_max: Fact::Unknown,
             text_max: Fact::Unknown,
@@ -307,6 +318,7 @@ impl Client {
                 Fact::Unknown => IMAGE_LIMIT_ASSUMED,
             },
             audio: !matches!(self.audio, Fact::Known(false, _)),
+            defers_tools: matches!(self.defers_tools, Fact::Known(true, _)),
             structured_alone: matches!(self.structured_alone, Fact::Known(true, _)),
             // A client whose name is not known cannot be recognised, so its schemas are not changed.
             flatten_schemas: matches!(self.refuses_alternatives, Fact::Known(true, _)) && !self.names.is_empty(),

@@ -42,6 +42,7 @@ pub(super) static CLIENTS: &[Client] = &[
         list_changed: Known(true, Documents),
         prefix: Known("mcp__holdfast__", Documents),
         full_name_max: Known(128, Documents),
+        defers_tools: Known(true, Documents),
         description_max: Known(2048, Documents),
         text_max: kept_beyond(100_000, Documents),
         images: Known(true, Documents),
@@ -58,7 +59,7 @@ pub(super) static CLIENTS: &[Client] = &[
             "It silently drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema \
              (anthropics/claude-code#95504).",
             "It decodes audio into a file, and gives the model the name of that file.",
-            "If there are many tools, it finds them by search. It does not restart a stdio server that has ended.",
+            "It does not restart a stdio server that has ended.",
         ],
         own_command: Known("`claude mcp add --scope user holdfast -- holdfast`", Documents),
         log: Known(
@@ -68,8 +69,10 @@ pub(super) static CLIENTS: &[Client] = &[
         ),
         again: Known("`/mcp`, choose holdfast, *Reconnect*", Users),
         share: Known("commit `.mcp.json`; each user approves it once", Documents),
-        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28, anthropics/claude-code#11181 and #5147 (images), anthropics/claude-code#72 and #69427 (log), #34744 (starting again)",
+        sources: "its changelog up to 2.1.240 (2.1.141 of May 2026 added CLAUDE_PROJECT_DIR, 2.1.154 CLAUDE_CODE_SESSION_ID, which 2.1.163 corrected for resumed sessions: anthropics/claude-code#63305 and #65497), code.claude.com/docs/en/mcp and /env-vars, opentokenz/mcpx#28, anthropics/claude-code#11181 and #5147 (images), anthropics/claude-code#72 and #69427 (log), #34744 (starting again)",
         project: Known(ByRoots, Documents),
+        project_variable: Known("CLAUDE_PROJECT_DIR", Documents),
+        session_variable: Known("CLAUDE_CODE_SESSION_ID", Documents),
         ..Client::unknown("claude_code", "Claude Code")
     },
     Client {
@@ -111,6 +114,8 @@ pub(super) static CLIENTS: &[Client] = &[
         notes: &[
             "It leaves out a tool if its name and the server's name have more than 60 characters together. holdfast's own tools have fewer.",
             "Its documents of 2025 named a limit of 40 tools in all; it is not known whether that is still true.",
+            "In August 2026 it set `WORKSPACE_FOLDER_PATHS` for its servers. holdfast does not use that: one server may serve several \
+             windows, and the variable names only the one that started it.",
         ],
         link: Known(
             "[Add to Cursor](https://cursor.com/en/install-mcp?name=holdfast&config=eyJjb21tYW5kIjoiaG9sZGZhc3QifQ%3D%3D), or paste \
@@ -120,7 +125,7 @@ pub(super) static CLIENTS: &[Client] = &[
         log: Known("the *Output* panel (Ctrl+Shift+U, Cmd+Shift+U), *MCP Logs*", Documents),
         again: Known("switch the server off and on in Cursor Settings > MCP", Documents),
         share: Known("commit `.cursor/mcp.json`", Documents),
-        sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP, cursor.com/docs/context/mcp (log, starting again, team), cursor.com/docs/mcp/install-links (link; the web address is the one that other servers publish)",
+        sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP, a public design record of August 2026 that observed Cursor 3.10 (variable), cursor.com/docs/context/mcp (log, starting again, team), cursor.com/docs/mcp/install-links (link; the web address is the one that other servers publish)",
         ..Client::unknown("cursor", "Cursor")
     },
     Client {

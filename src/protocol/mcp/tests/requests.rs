@@ -70,6 +70,7 @@ fn initialize_takes_the_shapes_that_clients_send() {
                 name: String::from("codex-mcp-client"),
                 version: Some(String::from("0.154.0")),
                 title: Some(String::from("Codex")),
+                session: None,
             },
             roots: true,
         }
@@ -210,7 +211,8 @@ fn notifications_are_never_an_error() {
 #[test]
 fn initialize_is_answered_on_one_line_in_every_version() {
     for version in ProtocolVersion::ALL {
-        let answer = one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, instructions(true), true));
+        let answer =
+            one_line(&initialize_result(version, &ServerInfo { version: "1.2.3" }, &instructions(true, false), true));
         assert_eq!(answer["protocolVersion"], version.label());
         assert_eq!(
             answer["capabilities"],
@@ -221,13 +223,13 @@ fn initialize_is_answered_on_one_line_in_every_version() {
             (&"holdfast".into(), &"1.2.3".into())
         );
         assert_eq!(answer["serverInfo"].get("title").is_some(), version.title());
-        assert_eq!(answer["instructions"], instructions(true));
+        assert_eq!(answer["instructions"], instructions(true, false));
     }
 }
 
 #[test]
 fn instructions_fit_and_say_what_the_verdicts_mean() {
-    let (full, short) = (instructions(true), instructions(false));
+    let (full, short) = (instructions(true, false), instructions(false, false));
     assert!(full.len() <= INSTRUCTIONS_MAX_BYTES && short.len() < full.len() / 2, "{} {}", full.len(), short.len());
     for word in ["not executed", "outcome unknown", "still running", "reload"] {
         assert!(full.contains(word) && short.contains(word), "{word}");
@@ -237,6 +239,13 @@ fn instructions_fit_and_say_what_the_verdicts_mean() {
     }
     assert!(!full.to_lowercase().contains("kill") && !short.to_lowercase().contains("kill"));
     assert!(short.starts_with("If a Unity project is open here"), "{short}");
+    for (is_known, plain) in [(true, &full), (false, &short)] {
+        let searched = instructions(is_known, true);
+        assert!(searched.len() <= INSTRUCTIONS_MAX_BYTES, "{}", searched.len());
+        let (first, rest) = searched.split_once("\n\n").unwrap();
+        assert!(plain.ends_with(rest) && first.contains("Search the tools of holdfast for: compile"), "{searched}");
+        assert!(!plain.contains("Search the tools"), "{plain}");
+    }
     let long = "ü".repeat(INSTRUCTIONS_MAX_BYTES);
     let answer = one_line(&initialize_result(ProtocolVersion::LATEST, &ServerInfo { version: "1" }, &long, true));
     assert_eq!(answer["instructions"].as_str().unwrap().len(), INSTRUCTIONS_MAX_BYTES);

@@ -131,7 +131,7 @@ fn every_result_says_that_it_is_complete_and_whose_it_is() {
 
 #[test]
 fn discovery_and_lists_say_how_long_they_hold() {
-    let discovered = one_line(&stateless::discover_result(instructions(true)));
+    let discovered = one_line(&stateless::discover_result(&instructions(true, false)));
     assert_eq!(discovered["supportedVersions"][0], "2026-07-28");
     assert_eq!(
         discovered["capabilities"],
