@@ -24,6 +24,7 @@ import binaries
 import extensions
 import facts
 import formats
+import managers
 from containers import sha256
 from notices import notices
 
@@ -70,6 +71,7 @@ def everything(release):
     files.update(make(release) for make in (formats.npm_main, extensions.claude_code_plugin, extensions.gemini_extension))
     bundle = formats.mcpb(release)
     files[bundle[0]] = bundle[1]
+    files.update(managers.everything(release, {name: sha256(content) for name, content in files.items()}))
     files["server.json"] = facts.json_bytes(formats.server_json(release, bundle))
     files["SHA256SUMS"] = "".join(f"{sha256(content)}  {name}\n" for name, content in sorted(files.items())).encode()
     return files
