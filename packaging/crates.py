@@ -59,11 +59,12 @@ def edited(text, edits, where):
 
 
 def stage(out):
-    """What git knows of the tree, with the crate's name set. The commit comes along: cargo notes it in a crate, and the program says it."""
+    """What git does not ignore of the tree, with the crate's name set. The commit comes along: cargo notes it in a crate, and the program says it."""
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", "--no-checkout", facts.ROOT.as_uri(), out], check=True)
     subprocess.run(["git", "reset", "--quiet"], cwd=out, check=True)
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=facts.ROOT, check=True, stdout=subprocess.PIPE).stdout
-    for path in filter(None, listed.decode().split("\0")):
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(words, cwd=facts.ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0")
+    for path in (path for path in listed if (facts.ROOT / path).is_file()):
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(facts.ROOT / path, out / path)
     for path, edits in EDITS.items():
