@@ -128,7 +128,7 @@ class Winget(unittest.TestCase):
     def test_a_zip_with_a_program_in_it(self):
         said = self.files[f"{facts.WINGET_ID}.installer.yaml"]
         self.assertEqual((said["InstallerType"], said["NestedInstallerType"]), ("zip", "portable"))
-        self.assertEqual(said["Installers.NestedInstallerFiles.PortableCommandAlias"], "holdfast")
+        self.assertEqual((said["Installers.Architecture"], said["Installers.NestedInstallerFiles.PortableCommandAlias"]), ("x64", "holdfast"))
         self.assertRegex(said["Installers.InstallerSha256"], "^[0-9A-F]{64}$")
 
 

@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import facts
 
+# Far above what anything here needs; only something broken meets it.
+PATIENCE_S = 120
 # A tool that notes how it was called, and answers as the real one would.
 STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $*" >>"$CALLS"
@@ -48,7 +50,7 @@ class Sign(unittest.TestCase):
     def sign(self, keys):
         environment = {"PATH": f"{self.place}:{os.environ['PATH']}", "TMPDIR": str(self.place / "tmp"), "CALLS": str(self.calls), **keys}
         words = ["sh", facts.HERE / "sign.sh", self.program]
-        done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S)
         self.assertEqual(list((self.place / "tmp").iterdir()), [], "a key was left")
         return done.returncode, done.stdout
 
@@ -93,13 +95,13 @@ class List(unittest.TestCase):
         self.file = self.place / "holdfast.rb"
 
     def git(self, *words):
-        return subprocess.run(["git", *words], check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        return subprocess.run(["git", *words], check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S).stdout
 
     def push(self, text, token="secret-token"):
         self.file.write_text(text)
         environment = {**os.environ, "LISTS_TOKEN": token, "LISTS_AT": self.place.as_uri(), "GITHUB_ACTOR": "somebody"}
         words = ["sh", facts.HERE / "list.sh", "owner/tap", "Formula", self.file, "1.2.3"]
-        done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertNotIn("secret-token", done.stdout)
         return done.stdout
