@@ -60,8 +60,9 @@ def edited(text, edits, where):
 
 def stage(out):
     """What git does not ignore of the tree, with the crate's name set. The commit comes along: cargo notes it in a crate, and the program says it."""
-    subprocess.run(["git", "clone", "--quiet", "--depth", "1", "--no-checkout", facts.ROOT.as_uri(), out], check=True)
-    subprocess.run(["git", "reset", "--quiet"], cwd=out, check=True)
+    subprocess.run(["git", "init", "--quiet", "--initial-branch", "main", out], check=True)
+    subprocess.run(["git", "fetch", "--quiet", "--depth", "1", facts.ROOT.as_uri(), "HEAD"], cwd=out, check=True)
+    subprocess.run(["git", "reset", "--quiet", "FETCH_HEAD"], cwd=out, check=True)
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, cwd=facts.ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0")
     for path in (path for path in listed if (facts.ROOT / path).is_file()):
