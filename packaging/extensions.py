@@ -4,7 +4,7 @@ says of itself (`holdfast skill show --json`), and hold no program: `holdfast` h
 import json
 
 from containers import zipped
-from facts import HERE, json_bytes
+from facts import AUTHORS, HERE, json_bytes
 from formats import plain
 
 NAME = "holdfast"
@@ -32,7 +32,7 @@ def asked(prompt, placeholder):
 
 def claude_code_plugin(release):
     """A marketplace of one plugin, which `claude plugin marketplace add FOLDER` takes; the plugin is the folder `holdfast` in it."""
-    author = {"name": "The holdfast contributors", "url": release.repository}
+    author = {"name": AUTHORS, "url": release.repository}
     about = {"name": NAME, "description": release.crate["description"], "version": release.version}
     plugin = {
         **about,

@@ -10,15 +10,23 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PLATFORMS = json.loads((HERE / "platforms.json").read_text(encoding="utf-8"))
 
-# crates.io and PyPI have a `holdfast` of other people.
+# crates.io and PyPI have a `holdfast` of other people. The crate gets its name when it is published; see crates.py.
+CRATE_NAME = "holdfast-mcp"
 NPM_NAME = "holdfast-mcp"
 NPM_SCOPE = "@holdfast-mcp"
 PYPI_NAME = "holdfast-mcp"
 # The MCP registry grants a publisher the names below its GitHub account.
 MCP_NAME = "io.github.holdfast-mcp/holdfast"
+WINGET_ID = "HoldfastMCP.Holdfast"
+# Repositories beside ours: Homebrew finds `OWNER/tap` in `OWNER/homebrew-tap`.
+TAP = "homebrew-tap"
+BUCKET = "scoop-bucket"
+AUTHORS = "The holdfast contributors"
 TITLE = "Holdfast for Unity"
 # The registry takes 100 characters; Cargo.toml's is longer.
 SHORT = "Keeps an AI editor's session whole while the Unity Editor reloads, hangs, restarts or crashes"
+# Homebrew takes 80, and no article and no name of the program at the start.
+BRIEF = "MCP server that keeps an AI session whole while the Unity Editor reloads"
 # The gateway's own tools, always there; those of Unity come with the project. Held against the program by try_packages.py.
 TOOLS = {
     "holdfast_status": "The state of the connection to Unity, and why",
@@ -29,11 +37,15 @@ TOOLS = {
 }
 
 
-def crate():
-    """Cargo's own reading of Cargo.toml."""
+def packages():
+    """Cargo's own reading of every Cargo.toml of the workspace."""
     words = [os.environ.get("CARGO", "cargo"), "metadata", "--no-deps", "--offline", "--format-version", "1"]
     found = subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    return next(package for package in json.loads(found)["packages"] if package["name"] == "holdfast")
+    return json.loads(found)["packages"]
+
+
+def crate():
+    return next(package for package in packages() if package["name"] == "holdfast")
 
 
 def platform_of(target):
@@ -41,6 +53,10 @@ def platform_of(target):
         if platform["target"] == target:
             return platform
     raise SystemExit(f"error: {target} is not in packaging/platforms.json, only {', '.join(p['target'] for p in PLATFORMS)}")
+
+
+def unity_package():
+    return json.loads((ROOT / "unity/package.json").read_text(encoding="utf-8"))
 
 
 def pypi_version(version):

@@ -28,6 +28,10 @@ class Release:
     def repository(self):
         return self.crate["repository"]
 
+    def download(self, name):
+        """The address of a file of this release, from the moment that it is published."""
+        return f"{self.repository}/releases/download/v{self.version}/{name}"
+
     def licences(self):
         return {name: content for name, content in self.documents.items() if name != "README.md"}
 
@@ -36,9 +40,14 @@ def plain(files):
     return {path: (content, FILE) for path, content in files.items()}
 
 
+def archive_folder(version, platform):
+    """The one folder in an archive; the archive is called as it is."""
+    return f"holdfast-{version}-{platform['target']}"
+
+
 def archive(release, platform):
     """The program with its documents and completions, for those who need no package manager."""
-    folder = f"holdfast-{release.version}-{platform['target']}"
+    folder = archive_folder(release.version, platform)
     files = plain(release.documents)
     files.update(plain({f"completions/{name}": content for name, content in release.completions.items()}))
     files[platform["exe"]] = (release.programs[platform["target"]], PROGRAM)
@@ -166,7 +175,7 @@ def mcpb(release):
         "display_name": facts.TITLE,
         "version": release.version,
         "description": release.crate["description"],
-        "author": {"name": "The holdfast contributors", "url": release.repository},
+        "author": {"name": facts.AUTHORS, "url": release.repository},
         "repository": {"type": "git", "url": f"{release.repository}.git"},
         "homepage": release.repository,
         "documentation": f"{release.repository}#readme",
@@ -230,7 +239,7 @@ def server_json(release, bundle):
             },
             {
                 "registryType": "mcpb",
-                "identifier": f"{release.repository}/releases/download/v{release.version}/{name}",
+                "identifier": release.download(name),
                 "version": release.version,
                 "fileSha256": sha256(content),
                 "transport": stdio,

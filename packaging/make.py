@@ -5,10 +5,10 @@
     packaging/make.py make --out dist --programs FOLDER      each in a folder named as its target
     packaging/make.py make --out dist --runner wine --program x86_64-pc-windows-msvc=holdfast.exe
     packaging/make.py check TARGET=FILE
-    packaging/make.py version | matrix | host
+    packaging/make.py version | matrix [--signed] | host
 
 `check` says whether a program is one for that target, and static where it has to be. `version` prints Cargo.toml's, `matrix` the
-platforms for a workflow, `host` the target that this machine runs.
+platforms for a workflow (`--signed`: those whose system asks for a signature), `host` the target that this machine runs.
 The same programs and the same tree give the same bytes (with the same zlib).
 """
 
@@ -24,6 +24,7 @@ import binaries
 import extensions
 import facts
 import formats
+import managers
 from containers import sha256
 from notices import notices
 
@@ -70,6 +71,7 @@ def everything(release):
     files.update(make(release) for make in (formats.npm_main, extensions.claude_code_plugin, extensions.gemini_extension))
     bundle = formats.mcpb(release)
     files[bundle[0]] = bundle[1]
+    files.update(managers.everything(release, {name: sha256(content) for name, content in files.items()}))
     files["server.json"] = facts.json_bytes(formats.server_json(release, bundle))
     files["SHA256SUMS"] = "".join(f"{sha256(content)}  {name}\n" for name, content in sorted(files.items())).encode()
     return files
@@ -91,8 +93,9 @@ def write(files, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("version", "matrix", "host"):
+    for name in ("version", "host"):
         commands.add_parser(name)
+    commands.add_parser("matrix").add_argument("--signed", action="store_true", help="those whose system asks for a signature")
     checking = commands.add_parser("check")
     checking.add_argument("program", metavar="TARGET=FILE")
     making = commands.add_parser("make")
@@ -107,7 +110,8 @@ def main():
     elif asked.command == "host":
         print(host())
     elif asked.command == "matrix":
-        rows = [{key: platform[key] for key in ("target", "exe", "runner")} for platform in facts.PLATFORMS]
+        chosen = [platform for platform in facts.PLATFORMS if not (asked.signed and platform["npm"]["os"] == ["linux"])]
+        rows = [{key: platform[key] for key in ("target", "exe", "runner")} for platform in chosen]
         print(json.dumps({"include": rows}))
     elif asked.command == "check":
         target, path = named(asked.program)

@@ -61,35 +61,37 @@ bare_install() {
     "$work/bare/bin/holdfast" --help >"$work/help" || return 1
     if grep -w 'demo\|fake-unity' "$work/help"; then echo "its help names what it has not"; return 1; fi
 }
-# The crates as cargo would publish them, each built from what was packed. None is on a registry and one stands on the others, so they are
+# The crates as they are published, each built from what was packed. None is on a registry and one stands on the others, so they are
 # packed in one go, which cargo can since 1.90.
-crates() {
-    cargo metadata --no-deps --offline --format-version 1 >"$work/metadata" &&
-        packed=$(python3 -c 'import json, sys; print(*(one["name"] for one in json.load(open(sys.argv[1]))["packages"] if one["publish"] is None))' "$work/metadata") &&
-        for name in $packed; do set -- "$@" --package "$name"; done || return 1
+crates() (
+    packed=$(python3 packaging/crates.py names) && python3 packaging/crates.py stage "$work/tree" || return 1
+    for name in $packed; do set -- "$@" --package "$name"; done
+    program=${name:?is the last}
+    built=${CARGO_TARGET_DIR:-$PWD/target}
+    cd "$work/tree" || return 1
     # Cargo unpacks what it has packed into a registry without a host, and never again as long as the version stays the same. An earlier
     # run's would be built here, and hide what is missing in this one's.
     for name in $packed; do rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/"$name-$version"; done
-    cargo package "$@" --allow-dirty --offline --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" || return 1
+    cargo package "$@" --locked --allow-dirty --offline --target-dir "$built" || return 1
     # Cargo makes these by itself; everything else is known to git.
     git ls-files --cached --others --exclude-standard >"$work/known" || return 1
     for name in $packed; do
         folder=
-        [ "$name" = holdfast ] || folder=crates/${name#holdfast-}/
+        [ "$name" = "$program" ] || folder=crates/${name#holdfast-}/
         cargo package --list --package "$name" --allow-dirty --offline >"$work/listed" || return 1
         if grep -vx '\.cargo_vcs_info\.json\|Cargo\.toml\.orig\|Cargo\.lock' "$work/listed" | sed "s,^,$folder," | grep -vxFf "$work/known"; then
             echo "these are not in git, and would be in the crate $name"
             return 1
         fi
     done
-    cargo package --list --package holdfast --allow-dirty --offline >"$work/listed" || return 1
+    cargo package --list --package "$program" --allow-dirty --offline >"$work/listed" || return 1
     for file in build.rs Cargo.lock LICENSE-MIT LICENSE-APACHE README.md unity/package.json src/cli/unity/placed.rs; do
         grep -qx "$file" "$work/listed" || { echo "$file would not be in the crate"; return 1; }
     done
     # What the build script embeds, of which one file too few would only be missed in a project.
     embedded=$(cd unity && find . -type f | sed 's,^\./,,' | grep -v '^Tests\(~\|\.meta\|/\)' | grep -vc '/\.\|^\.')
     [ "$(grep -c '^unity/' "$work/listed")" = "$embedded" ] || { echo "the crate would not have the $embedded files of unity/"; return 1; }
-}
+)
 
 version=$(python3 packaging/make.py version)
 target=$(python3 packaging/make.py host)

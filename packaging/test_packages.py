@@ -116,7 +116,7 @@ class Packages(unittest.TestCase):
     def test_every_package_is_there_and_summed(self):
         listed = dict(reversed(line.split("  ", 1)) for line in FILES["SHA256SUMS"].decode().splitlines())
         self.assertEqual(listed, {name: sha256(content) for name, content in FILES.items() if name != "SHA256SUMS"})
-        self.assertEqual(len(FILES), 3 * len(PROGRAMS) + 6)
+        self.assertEqual(len(FILES), 3 * len(PROGRAMS) + 12)
 
     def test_every_archive_holds_its_program_and_its_licences(self):
         for target, program in PROGRAMS.items():
@@ -294,19 +294,39 @@ class Workflow(unittest.TestCase):
             self.assertNotIn(target, self.text)
 
     def test_every_program_is_driven_on_its_own_machine_before_it_is_packed(self):
-        program = self.text.split("\n  program:\n", 1)[1].split("\n  packages:\n", 1)[0]
+        program = self.text.split("\n  program:\n", 1)[1].split("\n  sign:\n", 1)[0]
         build, smoke, upload = (program.index(step) for step in ("packaging/build.sh", "scripts/smoke.py", "actions/upload-artifact"))
         self.assertTrue(build < smoke < upload)
 
+    def jobs(self):
+        return dict(job.split(":\n", 1) for job in re.findall(r"(?m)^  [a-z-]+:\n(?:(?:    .*)?\n|  #.*\n)*", self.text.split("\njobs:\n", 1)[1]))
+
     def test_whatever_publishes_waits_for_its_environment_and_a_pushed_tag(self):
-        jobs = re.split(r"\n  (?=[a-z-]+:\n)", self.text.split("\njobs:\n", 1)[1])
-        publishing = [job for job in jobs if re.search(r"npm publish|pypi-publish|mcp-publisher|release create", job)]
-        self.assertEqual(len(publishing), 4)
-        for job in publishing:
-            # What is not pinned must not run where npm and PyPI trust what is minted.
-            name = "registry" if "mcp-publisher" in job else "release"
-            self.assertIn(f"\n    environment: {name}\n", job)
-            self.assertIn("github.event_name == 'push' && github.ref_type == 'tag'", job)
+        doing = r"npm publish|pypi-publish|mcp-publisher|release create|crates\.py publish\n|list\.sh|wingetcreate"
+        publishing = {name.strip(): job for name, job in self.jobs().items() if re.search(doing, job)}
+        # What is not pinned must not run where npm, PyPI and crates.io trust what is minted, and no list's token stands where others are.
+        places = {"registry": "registry", "lists": "lists", "winget": "lists"}
+        self.assertEqual(set(publishing), {"github", "crates", "npm", "pypi", "registry", "lists", "winget"})
+        for name, job in publishing.items():
+            self.assertIn(f"\n    environment: {places.get(name, 'release')}\n", job, name)
+            self.assertIn("    if: github.event_name == 'push' && github.ref_type == 'tag'", job, name)
+
+    def test_a_certificate_is_seen_by_the_job_that_signs_only(self):
+        seeing = [name.strip() for name, job in self.jobs().items() if re.search(r"secrets\.(APPLE|AZURE)", job)]
+        self.assertEqual(seeing, ["sign"])
+        self.assertNotIn("cargo", self.jobs()["  sign"])
+
+    def test_what_it_names_is_what_is_made(self):
+        for name in re.findall(r"file: ([\w.]+)", self.text):
+            self.assertIn(name, FILES)
+        self.assertIn(f'$id = "{facts.WINGET_ID}"', self.text)
+        for repository in (facts.TAP, facts.BUCKET):
+            self.assertIn(f"repository: {repository},", self.text)
+
+    def test_every_secret_is_explained(self):
+        told = (facts.ROOT / "docs/releasing.md").read_text(encoding="utf-8")
+        for name in set(re.findall(r"secrets\.(\w+)|(?<=environment: )(\w+)$", self.text, re.MULTILINE)):
+            self.assertIn(f"`{''.join(name)}`", told)
 
 
 if __name__ == "__main__":
