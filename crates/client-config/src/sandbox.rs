@@ -112,7 +112,8 @@ impl Sandbox {
             (Network::Open, false) => self.closed(client, &original).map_err(refused)?,
             (Network::Open, true) | (Network::Closed | Network::ByProfile, false) => (Some(text.to_owned()), false),
         };
-        let marked = original.has_mark();
+        let first = original.backup().filter(|_| backup_done);
+        let marked = first.as_ref().unwrap_or(&original).has_mark();
         let mut plan = Plan::whole(original, text, backup_done);
         plan.marked = marked;
         Ok(plan)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::change::{ChangeError, Done, Plan, carry_out};
-use crate::file::{Original, ReadError};
+use crate::file::{Keep, Original, ReadError};
 use crate::limits::SKILL_ENTRIES_MAX;
 use crate::places::Places;
 use crate::skill_folders::SkillFolder;
@@ -103,18 +103,24 @@ impl Skill<'_> {
         let wanted = self.text(file, of, places).filter(|_| install);
         if let Some(text) = wanted {
             let text = if state == FileState::Same { original.text().to_owned() } else { text };
-            let mut plan = Plan::whole(original, Some(text), false);
             // Another version's text is ours, and nobody wants it back.
-            plan.keeps_first = state == FileState::Edited;
+            let keep = if state == FileState::Edited { Keep::Whole } else { Keep::Nothing };
+            if keep == Keep::Whole {
+                original.can_be_saved()?;
+            }
+            let mut plan = Plan::whole(original, Some(text), false);
+            plan.keep = keep;
             return Ok(plan);
         }
         match state {
             FileState::Absent => Ok(Plan::whole(original, None, false)),
             FileState::Edited => Err(ChangeError::Edited(original.path)),
             FileState::Same | FileState::Ours => {
-                let first = original.backup().map(|first| first.text().to_owned());
-                let backup_done = first.is_some();
-                Ok(Plan::whole(original, first, backup_done))
+                let first = original.backup();
+                let (text, backup_done) = (first.as_ref().map(|first| first.text().to_owned()), first.is_some());
+                let mut plan = Plan::whole(original, text, backup_done);
+                plan.marked = first.is_some_and(|first| first.has_mark());
+                Ok(plan)
             }
         }
     }
@@ -199,12 +205,69 @@ mod tests {
         files.iter().map(|file| skill.make(of, file, places, install).expect("it can be written")).collect()
     }
 
-    #[test]
-    fn another_version_is_renewed_without_a_copy_and_what_it_no_longer_has_goes() {
+    fn home_of_gemini() -> (tempfile::TempDir, Places, &'static SkillFolder) {
         let home = tempfile::tempdir().expect("a folder");
         let variable = |_: &str| Some(home.path().into());
         let places = Places::of(System::HERE, variable, Disk::PLAIN).expect("a home");
         let of = SKILL_FOLDERS.iter().find(|row| row.client == "gemini").expect("a row");
+        (home, places, of)
+    }
+
+    /// Returns the path of the first file, in a folder that is there.
+    fn first_file(of: &SkillFolder, places: &Places) -> PathBuf {
+        let folder = OLD.folder(of, places).expect("a folder");
+        fs::create_dir_all(&folder).expect("made");
+        folder.join("SKILL.md")
+    }
+
+    #[test]
+    fn a_file_of_a_person_is_replaced_only_if_its_own_content_is_in_the_copy() {
+        type Take = fn(&Path);
+        let takes: &[Take] = &[
+            |backup| fs::write(backup, "first\n").expect("written"),
+            |backup| fs::create_dir(backup).expect("made"),
+            #[cfg(unix)]
+            |backup| std::os::unix::fs::symlink("nowhere", backup).expect("made"),
+        ];
+        for take in takes {
+            let (_home, places, of) = home_of_gemini();
+            let file = first_file(of, &places);
+            let backup = file.with_file_name("SKILL.md.holdfast-backup");
+            fs::write(&file, "second\n").expect("written");
+            take(&backup);
+            let before = backup.symlink_metadata().expect("there").file_type();
+            let planned = OLD.plan(of, &file, &places, true).map(drop);
+            for refused in [planned, OLD.make(of, &file, &places, true).map(drop)] {
+                let says = refused.expect_err("the content would be lost").to_string();
+                assert!(says.contains("SKILL.md was not written by holdfast") && says.contains("move one"), "{says}");
+                assert!(says.contains(backup.to_str().expect("Unicode")), "{says}");
+            }
+            assert_eq!(fs::read_to_string(&file).expect("there"), "second\n");
+            assert_eq!(backup.symlink_metadata().expect("there").file_type(), before);
+        }
+        // The same content in the copy is as good as a new copy.
+        let (_home, places, of) = home_of_gemini();
+        let file = first_file(of, &places);
+        for name in ["SKILL.md", "SKILL.md.holdfast-backup"] {
+            fs::write(file.with_file_name(name), "mine\n").expect("written");
+        }
+        let done = OLD.make(of, &file, &places, true).expect("it can be written");
+        assert!(matches!(done, Done::Wrote(Written::EarlierBackup(_))), "{done:?}");
+    }
+
+    #[test]
+    fn what_was_there_before_comes_back_with_its_byte_order_mark() {
+        let (_home, places, of) = home_of_gemini();
+        let file = first_file(of, &places);
+        fs::write(&file, "\u{feff}mine\r\n").expect("written");
+        OLD.make(of, &file, &places, true).expect("it can be written");
+        assert_eq!(OLD.make(of, &file, &places, false).expect("it can be written"), Done::Restored);
+        assert_eq!(fs::read_to_string(&file).expect("there"), "\u{feff}mine\r\n");
+    }
+
+    #[test]
+    fn another_version_is_renewed_without_a_copy_and_what_it_no_longer_has_goes() {
+        let (_home, places, of) = home_of_gemini();
         assert_eq!(OLD.state(of, &places).expect("readable"), SkillState::Absent);
         assert_eq!(all(&OLD, of, &places, true), [const { Done::Wrote(Written::New) }; 2]);
         let folder = OLD.folder(of, &places).expect("a folder");
