@@ -74,7 +74,8 @@ async fn every_client_gets_the_skill_where_it_looks_and_loses_all_of_it_again() 
         assert!(again.code == Some(0) && again.out.contains("Nothing to change"), "{again:?}");
         assert_eq!(files(&place), before);
 
-        ok(&place.run(["skill", "remove", case.client]).await);
+        let gone = place.run(["skill", "remove", case.client]).await;
+        assert!(gone.code == Some(0) && gone.out.contains("no longer has the skill"), "{gone:?}");
         assert!(files(&place).is_empty() && !place.path(case.user).exists(), "{:?}", files(&place).keys());
         assert!(place.path(case.here).is_dir(), "the folder that shows that {} is here is gone", case.client);
         assert_eq!(state(&place, case.client, &[]).await, "absent");
@@ -140,7 +141,40 @@ async fn what_a_person_wrote_is_copied_before_it_is_replaced_and_comes_back_or_s
     place.write(skill, &changed);
     let kept = place.run(["skill", "remove", "cursor"]).await;
     assert!(kept.code == Some(1) && kept.err.contains("was changed since holdfast wrote it, so it stays"), "{kept:?}");
+    assert!(kept.out.contains("still has a part of the skill") && !kept.out.contains("no longer"), "{kept:?}");
     assert_eq!(files(&place).into_iter().collect::<Vec<_>>(), [(skill.to_owned(), changed.into_bytes())]);
+}
+
+#[tokio::test]
+async fn what_a_person_wrote_later_is_not_lost_and_what_was_there_before_stays() {
+    let place = place_with(&CASES[0]);
+    let skill = ".claude/skills/holdfast/SKILL.md";
+    for (own, code) in [("first\n", 0), ("second\n", 1)] {
+        place.write(skill, own);
+        let done = place.run(["skill", "install", "claude-code"]).await;
+        assert_eq!(done.code, Some(code), "{done:?}");
+    }
+    assert_eq!(text(&place, skill), "second\n");
+    assert_eq!(text(&place, &format!("{skill}.holdfast-backup")), "first\n");
+
+    // A copy without a file is a person's, and so are the folders and the setting.
+    let place = place_with(&CASES[3]);
+    let copy = ".agents/skills/holdfast/SKILL.md.holdfast-backup";
+    let config = "[sandbox_workspace_write]\nnetwork_access = true\n";
+    place.write(copy, "a copy\n");
+    place.write(".codex/config.toml", config);
+    fs::create_dir_all(place.path(".agents/skills/holdfast/references")).expect("writable");
+    let open = place.run(["skill", "install", "codex", "--allow-network"]).await;
+    assert!(open.code == Some(0) && open.out.contains("open already"), "{open:?}");
+    let told = place.run(["skill", "remove", "codex"]).await;
+    assert!(told.code == Some(0) && told.out.contains("as it did before"), "{told:?}");
+    let stays = place.run(["skill", "remove", "codex", "--allow-network"]).await;
+    assert!(stays.code == Some(1) && stays.err.contains("so it stays"), "{stays:?}");
+    assert!(stays.out.contains("SKILL.md.holdfast-backup stays"), "{stays:?}");
+    assert!(place.path(".agents/skills/holdfast/references").is_dir());
+    let expected = [(copy, "a copy\n"), (".codex/config.toml", config)];
+    let expected = expected.map(|(file, text)| (file.to_owned(), text.as_bytes().to_vec()));
+    assert_eq!(files(&place).into_iter().collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

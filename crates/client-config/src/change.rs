@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::clients::Client;
 use crate::edit::{self, EditError};
 use crate::entry::{self, Aim};
-use crate::file::{Original, ReadError, WriteError, Written};
+use crate::file::{Keep, Original, ReadError, WriteError, Written};
 use crate::limits::ATTEMPTS_MAX;
 use crate::old_servers::{self, OldServer};
 use crate::places::Places;
@@ -63,8 +63,8 @@ pub struct Plan {
     text: Option<String>,
     /// Whether the file is to begin with a byte order mark.
     pub(crate) marked: bool,
-    /// Whether a copy of the file's first state is kept.
-    pub(crate) keeps_first: bool,
+    /// The copy that is kept of what is there.
+    pub(crate) keep: Keep,
     /// The folder in a project that goes with the file if nothing else is in it.
     folder: Option<PathBuf>,
     /// Whether the copy of the file's first state is no longer needed after the change.
@@ -90,7 +90,7 @@ impl Plan {
     /// Plans to replace the text of a file. `text`: the wanted text, or `None` if the file is to be deleted. `backup_done`: whether the
     /// copy of its first state is no longer needed then.
     pub(crate) fn whole(original: Original, text: Option<String>, backup_done: bool) -> Self {
-        Self { original, text, marked: false, keeps_first: true, folder: None, backup_done, old: Vec::new() }
+        Self { original, text, marked: false, keep: Keep::First, folder: None, backup_done, old: Vec::new() }
     }
 
     /// Plans a change of one file of a client. `file` is a path that [`files`] returned.
@@ -210,7 +210,7 @@ impl Plan {
             return Ok(Done::Deleted);
         };
         let first = self.original.backup().filter(|backup| self.backup_done && backup.text() == text);
-        let written = self.original.replace(text, self.marked, self.keeps_first, is_secret)?;
+        let written = self.original.replace(text, self.marked, self.keep, is_secret)?;
         drop_backup();
         Ok(if first.is_some() { Done::Restored } else { Done::Wrote(written) })
     }

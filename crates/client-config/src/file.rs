@@ -126,9 +126,21 @@ impl Original {
         Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk: self.disk })
     }
 
-    /// Replaces the file's text, unless the file has changed since it was read. With `keeps_first`, keeps a copy of the old content the
-    /// first time. `marked`: it gets a byte order mark. A text that is secret, and a copy of one, are written so that only the owner can read
-    /// them.
+    /// Checks that a copy of the whole content is there, or that its name is free.
+    ///
+    /// # Errors
+    /// Returns [`WriteError::BackupTaken`].
+    pub(crate) fn can_be_saved(&self) -> Result<(), WriteError> {
+        let backup = self.backup_path();
+        let is_free = backup.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_free || self.backup().is_some_and(|backup| backup.bytes == self.bytes) {
+            return Ok(());
+        }
+        Err(WriteError::BackupTaken(self.path.clone(), backup))
+    }
+
+    /// Replaces the file's text, unless the file has changed since it was read. `keep`: the copy of the old content. `marked`: it gets a byte
+    /// order mark. A text that is secret, and a copy of one, are written so that only the owner can read them.
     ///
     /// # Errors
     /// Returns [`WriteError`].
@@ -136,7 +148,7 @@ impl Original {
         &self,
         text: &str,
         marked: bool,
-        keeps_first: bool,
+        keep: Keep,
         is_secret: impl Fn(&str) -> bool,
     ) -> Result<Written, WriteError> {
         let permissions = |text: &str| {
@@ -153,7 +165,7 @@ impl Original {
         self.unchanged()?;
         let written = match &self.bytes {
             None => Written::New,
-            Some(_) if !keeps_first => Written::Renewed,
+            Some(_) if keep == Keep::Nothing => Written::Renewed,
             Some(bytes) => {
                 let backup = self.backup_path();
                 match create(&backup, bytes, permissions(self.text()).as_ref()) {
@@ -163,6 +175,9 @@ impl Original {
                         Written::BackedUp(backup)
                     }
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        if keep == Keep::Whole {
+                            self.can_be_saved()?;
+                        }
                         if let Some(earlier) = self.backup().filter(|earlier| is_secret(earlier.text())) {
                             // Who wrote it may be another user. Then it stays as it is.
                             let _ = earlier.permissions.map(private).map(|wanted| fs::set_permissions(&backup, wanted));
@@ -226,6 +241,17 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Which copy of a file's content must be next to it before the file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// None: the content is ours.
+    Nothing,
+    /// The content before our first change. Later changes leave it as it is.
+    First,
+    /// The content as it is now. If another one is in the copy's place, the file is not replaced.
+    Whole,
+}
+
 /// What a write left next to the file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
@@ -248,6 +274,13 @@ pub enum WriteError {
     /// The file is marked as read-only, presumably on purpose.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
+    /// The first file is a person's, and the second one is where a copy of it would be kept.
+    #[error(
+        "{} was not written by holdfast, and {}, where a copy of it would be kept, is there already with another content; move one of the \
+         two away",
+        .0.display(), .1.display()
+    )]
+    BackupTaken(PathBuf, PathBuf),
     /// The system refused to write the file.
     #[error("{} cannot be written ({error})", .path.display())]
     Refused {

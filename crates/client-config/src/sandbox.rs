@@ -42,6 +42,9 @@ pub const SANDBOX: Sandbox = Sandbox {
     read_on: "2026-11-29",
 };
 
+/// The first line of a file that holdfast made. Only such a file is deleted.
+const MADE: &str = "# holdfast made this file; `holdfast skill remove codex --allow-network` takes it out";
+
 /// Whether commands in a sandbox reach this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
@@ -62,6 +65,10 @@ impl Sandbox {
         std::iter::once((self.field.to_owned(), json!(open))).collect()
     }
 
+    fn opens(&self, meaning: &Value) -> bool {
+        meaning.get(self.table).and_then(|table| table.get(self.field)) == Some(&json!(true))
+    }
+
     /// Returns the setting as it is written in the file.
     pub fn snippet(&self) -> String {
         format!("[{}]\n{} = true\n", self.table, self.field)
@@ -80,8 +87,7 @@ impl Sandbox {
         let refused = |error| ChangeError::Edit { path: original.path.clone(), error };
         let meaning = edit::meaning(client.format, original.text()).map_err(refused)?;
         let has = |key: &str| meaning.get(key).is_some();
-        let is_open = meaning.get(self.table).and_then(|table| table.get(self.field)) == Some(&json!(true));
-        let network = match is_open {
+        let network = match self.opens(&meaning) {
             _ if has(self.profile) && !has(self.mode) => Network::ByProfile,
             true => Network::Open,
             false => Network::Closed,
@@ -107,12 +113,15 @@ impl Sandbox {
                 return Err(refused(EditError::Unusual(says)));
             }
             (Network::Closed, true) => {
+                let made = format!("{MADE}\n");
+                let text = if original.exists() { text } else { &made };
                 (Some(edit::put(format, text, slot, &self.fields(true)).map_err(refused)?), false)
             }
             (Network::Open, false) => self.closed(client, &original).map_err(refused)?,
             (Network::Open, true) | (Network::Closed | Network::ByProfile, false) => (Some(text.to_owned()), false),
         };
-        let marked = original.has_mark();
+        let first = original.backup().filter(|_| backup_done);
+        let marked = first.as_ref().unwrap_or(&original).has_mark();
         let mut plan = Plan::whole(original, text, backup_done);
         plan.marked = marked;
         Ok(plan)
@@ -128,14 +137,24 @@ impl Sandbox {
             return Ok((Some(first.text().to_owned()), true));
         }
         let meaning = edit::meaning(format, text)?;
+        let was_closed = |first: Original| {
+            first.text().starts_with(MADE)
+                || edit::meaning(format, first.text()).is_ok_and(|before| !self.opens(&before))
+        };
+        if !text.starts_with(MADE) && !original.backup().is_some_and(was_closed) {
+            let says = format!(
+                "[{}] {} = true there is not known to be holdfast's, so it stays; take it out yourself to close the network",
+                self.table, self.field
+            );
+            return Err(EditError::Unusual(says));
+        }
         let is_alone = edit::entry(&meaning, slot).and_then(Value::as_object).is_some_and(|table| table.len() == 1);
         if !is_alone {
             // The other settings of the table are the user's. Off is what the client takes if nothing is set.
             return Ok((Some(edit::put(format, text, slot, &self.fields(false))?), false));
         }
         let bare = edit::take(format, text, slot)?;
-        let is_new = bare.is_empty() && original.backup().is_none();
-        Ok((Some(bare).filter(|_| !is_new), false))
+        Ok((Some(bare).filter(|bare| bare.trim_end() != MADE), false))
     }
 
     /// Plans as [`Self::plan`] and carries it out.
@@ -144,5 +163,43 @@ impl Sandbox {
     /// Returns [`ChangeError`].
     pub fn make(&self, client: &Client, file: &Path, places: &Places, open: bool) -> Result<(Plan, Done), ChangeError> {
         carry_out(|| self.plan(client, file, places, open), |text| tokens::token(client, text).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::clients::named;
+    use crate::disk::Disk;
+    use crate::places::System;
+
+    #[test]
+    fn only_a_file_that_holdfast_made_is_deleted_and_only_what_it_opened_is_closed() {
+        let home = tempfile::tempdir().expect("a folder");
+        let variable = |_: &str| Some(home.path().into());
+        let places = Places::of(System::HERE, variable, Disk::PLAIN).expect("a home");
+        let (client, file) = (named("codex").expect("a client"), home.path().join("config.toml"));
+        let make = |open| SANDBOX.make(client, &file, &places, open).map(|(_, done)| done);
+
+        let own = "[sandbox_workspace_write]\nnetwork_access = true\n";
+        fs::write(&file, own).expect("written");
+        assert_eq!(make(true).expect("it is open"), Done::Already);
+        let says = make(false).expect_err("it was open before").to_string();
+        assert!(says.contains("so it stays"), "{says}");
+        assert_eq!(fs::read_to_string(&file).expect("there"), own);
+
+        fs::remove_file(&file).expect("it is there");
+        make(true).expect("it can be written");
+        let made = fs::read_to_string(&file).expect("there");
+        assert_eq!(made, format!("{MADE}\n\n{own}"));
+        assert_eq!(make(false).expect("it can be deleted"), Done::Deleted);
+        assert!(!file.exists());
+
+        // What was added to it stays.
+        fs::write(&file, format!("{MADE}\nmodel = \"o5\"\n\n{own}")).expect("written");
+        make(false).expect("it can be written");
+        assert_eq!(fs::read_to_string(&file).expect("there"), format!("{MADE}\nmodel = \"o5\"\n"));
     }
 }

@@ -66,7 +66,7 @@ fn say(client: &Client, file: &Path, open: bool, done: &Done) {
             row("before", &backup.display().to_string());
         }
         Done::Restored => row("before", "the file is as it was before"),
-        Done::Deleted => row("before", "the file held nothing else and is gone"),
+        Done::Deleted => row("before", "holdfast had made the file; it held nothing else and is gone"),
         Done::Wrote(Written::New | Written::Renewed) | Done::Already => {}
     }
 }
@@ -75,6 +75,7 @@ fn say(client: &Client, file: &Path, open: bool, done: &Done) {
 pub fn tell(client: &Client, file: &Path, places: &Places, install: bool) {
     // A file that cannot be read says nothing; `holdfast setup` tells what is wrong with it.
     let Ok(network) = SANDBOX.network(client, file, places) else { return };
+    let can_close = SANDBOX.plan(client, file, places, false).is_ok();
     let (title, file) = (title(client), file.display());
     let project = places.project.as_ref().map(|_| " --project").unwrap_or_default();
     match (network, install) {
@@ -94,6 +95,12 @@ pub fn tell(client: &Client, file: &Path, places: &Places, install: bool) {
             ),
         ),
         (Network::Open, true) => row("note", &format!("its commands reach Unity: {file} opens the network for them")),
+        (Network::Open, false) if !can_close => {
+            row(
+                "note",
+                &format!("{file} still opens the network for the commands that {title} runs, as it did before"),
+            );
+        }
         (Network::Open, false) => row(
             "note",
             &format!(

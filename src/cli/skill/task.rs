@@ -27,10 +27,16 @@ impl Task<'_> {
     }
 
     pub fn run(&self) -> Exit {
-        let files = SKILL.files(self.folder, self.places);
+        let mut files = SKILL.files(self.folder, self.places);
+        if !self.install {
+            // The file for which a folder was made is the last one in it to go.
+            files.reverse();
+        }
         let exit = if self.dry_run { self.show(&files) } else { self.make(&files) };
-        if self.install && exit == Exit::Ok {
-            self.tell_of_other_folders();
+        match self.install {
+            true if exit == Exit::Ok => self.tell_of_other_folders(),
+            false if !self.dry_run => self.tell_of_copies(&files),
+            _ => {}
         }
         exit
     }
@@ -84,6 +90,13 @@ impl Task<'_> {
         exit
     }
 
+    /// Names the copies without a file in their place: whether one was there before is not known.
+    fn tell_of_copies(&self, files: &[PathBuf]) {
+        for copy in files.iter().filter_map(|file| SKILL.copy_left(file, self.places)) {
+            row("note", &format!("{} stays: no file of holdfast's there says that it is to come back", copy.display()));
+        }
+    }
+
     fn say_nothing_to_do(&self) {
         let (title, path) = (title(self.client), self.path());
         output::hung(
@@ -123,15 +136,17 @@ impl Task<'_> {
 
     fn report_removed(&self, exit: Exit, done: &[(&PathBuf, Done)]) {
         let (name, path) = (title(self.client), self.path());
-        let end = match exit {
-            Exit::Ok => "is gone",
-            _ => "is gone, except what was changed",
+        let says = match exit {
+            Exit::Ok => format!("{name} no longer has the skill: what holdfast wrote in {path} is gone."),
+            _ => format!(
+                "{name} still has a part of the skill in {path}. The rest of what holdfast wrote there is gone."
+            ),
         };
-        output::hung("", &format!("{name} no longer has the skill: what holdfast wrote in {path} {end}."));
+        output::hung("", &says);
         for (file, _) in done.iter().filter(|(_, done)| *done == Done::Restored) {
             row("before", &format!("{} is as it was before", file.display()));
         }
-        for other in self.folder.shared_with(self.places).filter_map(named) {
+        for other in self.folder.shared_with(self.places).filter_map(named).filter(|_| exit == Exit::Ok) {
             row("note", &format!("{} reads the same folder, and has it no longer either", title(other)));
         }
     }
