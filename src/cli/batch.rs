@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::call::arguments::Given;
 use super::call::outcome::{Outcome, ran};
-use super::call::{Shown, ask, gone_before, patient, prepared, refuses_all, with_schema};
+use super::call::shown::Shown;
+use super::call::{ask, gone_before, patient, prepared, refuses_all, with_schema};
 use super::gateway_args::{EditorArgs, HubMode, seconds};
 use super::one_shot::{self, OneShot, Wish};
 use super::{Exit, output};

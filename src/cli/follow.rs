@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
 
-use super::call::Shown;
 use super::call::outcome::{Outcome, Said, is_error};
+use super::call::shown::Shown;
 use super::gateway_args::{EditorArgs, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, output};

@@ -127,9 +127,11 @@ fn a_hub_leads_a_session_to_what_its_client_named_and_has_none_of_it_itself() {
     let id = json!("0f6f1c1e\\u{1b}[2J");
     assert!(sessions.contains(&(&json!("claude-code"), &id)), "{sessions:?}");
     assert!(sessions.contains(&(&json!("process-test"), &Value::Null)), "{sessions:?}");
-    let told = client::command(&room).arg("status").output().unwrap();
-    let told = String::from_utf8(told.stdout).unwrap();
-    assert!(told.contains("claude-code (session 0f6f1c1e"), "{told}");
+    // Sessions write their records by and by.
+    until("status shows the session", || {
+        let told = client::command(&room).arg("status").output().unwrap();
+        String::from_utf8(told.stdout).unwrap().contains("claude-code (session 0f6f1c1e")
+    });
     // No other session may be led by what this one's client said.
     #[cfg(target_os = "linux")]
     {
