@@ -4,11 +4,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Instant;
 
-use crate::limits::CLAIM_PAUSE;
-use crate::limits::commands::{CALL_ID_KEPT, CALL_ID_OUTCOME_MAX_BYTES, CALL_IDS_LOCKED_MAX, CALL_IDS_MAX};
+use crate::limits::commands::{CALL_ID_KEPT, CALL_ID_OUTCOME_MAX_BYTES, CALL_IDS_MAX};
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::lock_file;
 use crate::protocol::ids::CallId;
@@ -19,8 +16,8 @@ const LOCK: &str = "lock";
 /// Takes an id. Returns false if it was taken before.
 ///
 /// # Errors
-/// That of the system; [`io::ErrorKind::QuotaExceeded`] if there are too many ids, [`io::ErrorKind::WouldBlock`] if another process keeps
-/// the folder locked. Then nothing is taken, and the id may have been taken before.
+/// That of the system; [`io::ErrorKind::QuotaExceeded`] if there are too many ids, [`io::ErrorKind::WouldBlock`] if another process has
+/// the folder at the moment. Then nothing is taken, and the id may have been taken before.
 pub fn take(state: &Path, id: CallId) -> io::Result<bool> {
     let path = place(state, id);
     if fs::symlink_metadata(&path).is_ok() && !is_old(&path) {
@@ -91,14 +88,10 @@ fn is_old(path: &Path) -> bool {
 /// The system frees the lock when the file is closed, also when its process is killed.
 fn locked(path: &Path) -> io::Result<File> {
     let file = lock_file::open(path, true)?;
-    let until = Instant::now() + CALL_IDS_LOCKED_MAX;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(CLAIM_PAUSE),
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

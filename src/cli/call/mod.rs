@@ -5,7 +5,7 @@ mod images;
 pub(super) mod outcome;
 pub(super) mod shown;
 
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep};
 
 use super::gateway_args::{EditorArgs, HubMode, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
@@ -20,7 +21,8 @@ use super::{Exit, complete, follow, output};
 use crate::config::Config;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Loss;
-use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, PATIENCE_MARGIN};
+use crate::limits::commands::CALL_IDS_LOCKED_MAX;
+use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLAIM_PAUSE, PATIENCE_MARGIN};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::GatewayTool;
 use crate::storage::call_ids;
@@ -134,7 +136,10 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
             return shown.show(&Outcome::mistake(&arguments.tool, &fix));
         }
     };
-    let taken = arguments.id.map(|id| (id, take(state.as_deref(), id)));
+    let taken = match arguments.id {
+        Some(id) => Some((id, take(state.as_deref(), id).await)),
+        None => None,
+    };
     match taken {
         Some((id, Ok(Taken::Before))) => {
             one_shot.close().await;
@@ -185,12 +190,16 @@ enum Taken {
 }
 
 /// Takes an id for a call.
-fn take(state: Option<&Path>, id: CallId) -> Result<Taken, String> {
+async fn take(state: Option<&Path>, id: CallId) -> Result<Taken, String> {
     let state = state.ok_or("no state folder is known (--state-dir)")?;
-    match call_ids::take(state, id) {
-        Ok(true) => Ok(Taken::Now),
-        Ok(false) => Ok(Taken::Before),
-        Err(error) => Err(error.to_string()),
+    let until = Instant::now() + CALL_IDS_LOCKED_MAX;
+    loop {
+        match call_ids::take(state, id) {
+            Ok(true) => return Ok(Taken::Now),
+            Ok(false) => return Ok(Taken::Before),
+            Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < until => sleep(CLAIM_PAUSE).await,
+            Err(error) => return Err(error.to_string()),
+        }
     }
 }
 
