@@ -255,7 +255,7 @@ async fn status_says_why_each_call_waits_and_what_became_of_it() {
         .await
     };
 
-    unity.say("reload 8000").await;
+    unity.say("reload 20000").await;
     gateway.status_that("the reload", |status| status["editor"]["why"] == "reloading").await;
     gateway.send(call(1, "hold").as_bytes()).await;
     gateway.send(call(2, "echo").as_bytes()).await;
