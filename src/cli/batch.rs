@@ -1,14 +1,13 @@
 //! `holdfast batch`: the calls of a file, one after the other.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::call::arguments::Given;
+use super::call::arguments::{self, Given};
 use super::call::outcome::{Outcome, ran};
 use super::call::shown::Shown;
 use super::call::{ask, gone_before, patient, prepared, refuses_all, with_schema};
@@ -17,9 +16,8 @@ use super::one_shot::{self, OneShot, Wish};
 use super::{Exit, output};
 use crate::config::Config;
 use crate::fsm::registry::Source;
-use crate::limits::commands::{BATCH_CALLS_MAX, BATCH_MISTAKES_TOLD};
-use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES};
-use crate::platform::stdio::Stdin;
+use crate::limits::commands::{BATCH_CALLS_MAX, BATCH_MAX_BYTES, BATCH_MISTAKES_TOLD};
+use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX};
 use crate::protocol::mcp::{Audience, GatewayTool};
 use crate::protocol::text::clean;
 
@@ -53,7 +51,7 @@ struct Step {
 }
 
 pub fn run(arguments: &BatchArgs) -> ExitCode {
-    let text = match read(&arguments.file) {
+    let text = match arguments::file_or_stdin(&arguments.file) {
         Ok(text) => text,
         Err(fix) => return mistaken(&[fix]).into(),
     };
@@ -75,24 +73,6 @@ fn mistaken(mistakes: &[String]) -> Exit {
     Exit::Usage
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
-    let mut text = String::new();
-    let most = CLIENT_LINE_MAX_BYTES as u64;
-    let read = if path == Path::new("-") {
-        Stdin.take(most + 1).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(most + 1).read_to_string(&mut text))
-    };
-    match read {
-        Err(error) => Err(format!("{name} cannot be read ({error}); name a file with a call on each line")),
-        Ok(_) if text.len() as u64 > most => {
-            Err(format!("{name} holds more than {most} bytes, the most that is taken; split it"))
-        }
-        Ok(_) => Ok(text),
-    }
-}
-
 /// Reads every line, before any call is made.
 ///
 /// # Errors
@@ -102,14 +82,25 @@ fn steps(text: &str) -> Result<Vec<Step>, Vec<String>> {
     let meant =
         lines.map(|(at, line)| (at + 1, line.trim())).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (mut steps, mut mistakes) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
     for (line, text) in meant {
+        if steps.len() + mistakes.len() == BATCH_CALLS_MAX {
+            mistakes.push(format!("line {line}: {BATCH_CALLS_MAX} calls are the most; split the file"));
+            break;
+        }
         match step(text) {
-            Ok((tool, given)) => steps.push(Step { line, tool, given }),
+            Ok((tool, given)) => {
+                bytes += given.bytes();
+                steps.push(Step { line, tool, given });
+            }
             Err(mistake) => mistakes.push(format!("line {line}: {mistake}")),
         }
-    }
-    if steps.len() > BATCH_CALLS_MAX {
-        mistakes.push(format!("it has {} calls, and {BATCH_CALLS_MAX} are the most; split it", steps.len()));
+        if bytes > BATCH_MAX_BYTES {
+            mistakes.push(format!(
+                "line {line}: all arguments together have more than {BATCH_MAX_BYTES} bytes; split the file"
+            ));
+            break;
+        }
     }
     if mistakes.is_empty() { Ok(steps) } else { Err(mistakes) }
 }
@@ -146,7 +137,7 @@ async fn play(arguments: &BatchArgs, steps: Vec<Step>, config: Config) -> Exit {
         json: arguments.json,
         line: Some(line),
         out: None,
-        is_kept: false,
+        is_kept: None,
     };
     if steps.iter().any(|step| refuses_all(&config, &step.tool)) {
         return Exit::Usage;
@@ -200,7 +191,7 @@ async fn in_order(
     let mut calls = calls.into_iter();
     while let Some((line, tool, json)) = calls.next() {
         let outcome: Outcome = ask(one_shot, &tool, &json, None).await;
-        let exit = Shown { is_kept, ..shown(line) }.show(&outcome);
+        let exit = Shown { is_kept: Some(is_kept), ..shown(line) }.show(&outcome);
         let tool = clean(&tool);
         output::complain(&format!(
             "holdfast batch: line {line}: {tool}: {} (exit code {})",
@@ -253,6 +244,13 @@ mod tests {
             assert!(is_named && (mistake.contains(says) || says == "holdfast_status"), "{mistake}");
         }
         let many = "compile\n".repeat(BATCH_CALLS_MAX + 1);
-        assert!(steps(&many).unwrap_err()[0].contains("split it"));
+        assert!(steps(&many).unwrap_err()[0].contains("split the file"));
+        let wrong = "'\n".repeat(100 * BATCH_CALLS_MAX);
+        assert!(steps(&wrong).unwrap_err().len() <= BATCH_CALLS_MAX + 1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.json");
+        std::fs::write(&path, format!("{{\"text\":\"{}\"}}", "x".repeat(8 << 20))).unwrap();
+        let large = format!("echo '@{}'\n", path.display()).repeat(20);
+        assert!(steps(&large).unwrap_err()[0].contains("together"));
     }
 }

@@ -75,7 +75,7 @@ pub fn result(arguments: &ResultArgs) -> ExitCode {
         return Exit::Usage.into();
     };
     let longest = Duration::from_secs(arguments.timeout);
-    let shown = Shown { command: "holdfast result", json: arguments.json, line: None, out: None, is_kept: false };
+    let shown = Shown { command: "holdfast result", json: arguments.json, line: None, out: None, is_kept: None };
     one_shot::run(&arguments.editor, |config| result_of(id, None, longest, shown, config))
 }
 
@@ -175,7 +175,7 @@ pub(super) async fn result_of(
     match found.await {
         Ok(Told::Noted(noted)) => show_noted(noted),
         Ok(Told::Looked(looked)) => match *looked {
-            (Ok(answer), found, record) => tell(id, answer, &found, record, shown.json),
+            (Ok(answer), found, record) => tell(id, answer, &found, record, shown),
             (Err(error), ..) => {
                 output::complain(&format!("holdfast result: {}.", error.message.trim_end_matches('.')));
                 Exit::Usage
@@ -195,35 +195,27 @@ enum Told {
     Looked(Box<Looked>),
 }
 
-fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record>, json: bool) -> Exit {
+fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record>, shown: Shown<'_>) -> Exit {
     let record = match found {
         Lookup::Open(record) | Lookup::Ended(record) | Lookup::Expired(record) => Some(record.clone()),
         Lookup::Kept(_) | Lookup::Unknown => listed,
     };
     let verdict = match (found, record.as_ref().and_then(|record| record.verdict)) {
-        (Lookup::Open(_), _) => Some(Verdict::StillRunning),
-        (Lookup::Kept(_), verdict) | (_, verdict @ Some(_)) => verdict,
+        (Lookup::Open(_), _) => Verdict::StillRunning,
+        // The result came late: the client had another answer before.
+        (Lookup::Kept(_), _) if is_error(&answer) => Verdict::ToolError,
+        (Lookup::Kept(_), _) => Verdict::Ok,
+        (_, Some(verdict)) => verdict,
         // No record says that it did not run.
-        (_, None) => Some(Verdict::OutcomeUnknown(Loss::Gateway)),
+        (_, None) => Verdict::OutcomeUnknown(Loss::Gateway),
     };
-    let outcome = Outcome {
+    shown.show(&Outcome {
         tool: record.as_ref().map(|record| record.tool.to_string()),
         id: Some(id),
-        verdict,
+        verdict: Some(verdict),
         refused_there: record.is_some_and(|record| record.unrun),
         said: Said::Result(answer),
-    };
-    let exit = outcome.exit();
-    if json {
-        output::json(&outcome.json(None));
-    }
-    let Said::Result(answer) = &outcome.said else { return exit };
-    match exit {
-        Exit::Ok if !json => output::text(&text_of(answer)),
-        Exit::Ok => {}
-        _ => output::complain_as_is(&text_of(answer)),
-    }
-    exit
+    })
 }
 
 fn text_of(answer: &RawValue) -> String {

@@ -18,5 +18,7 @@ pub const CALL_IDS_LOCKED_MAX: Duration = Duration::from_secs(5);
 pub const CALL_ID_OUTCOME_MAX_BYTES: usize = 64 * 1024;
 /// Most calls of a file for `holdfast batch`.
 pub const BATCH_CALLS_MAX: usize = 1000;
+/// Most bytes of the arguments of all its calls: they are read before the first is made, also those in files of their own.
+pub const BATCH_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Most mistakes of such a file that are told at once.
 pub const BATCH_MISTAKES_TOLD: usize = 10;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Read;
+use std::path::Path;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -23,6 +24,20 @@ pub(in crate::cli) enum Given {
     Pairs(Vec<(String, Said)>),
 }
 
+impl Given {
+    /// Returns the bytes of the names and values.
+    pub(in crate::cli) fn bytes(&self) -> usize {
+        let of_pair = |(name, said): &(String, Said)| {
+            let (Said::Text(value) | Said::Content(value) | Said::Json(value)) = said;
+            name.len() + value.len()
+        };
+        match self {
+            Self::Json(json) => json.len(),
+            Self::Pairs(pairs) => pairs.iter().map(of_pair).sum(),
+        }
+    }
+}
+
 /// The value of a pair.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Said {
@@ -42,7 +57,7 @@ pub(super) fn read(given: &[String]) -> Result<Given, String> {
     let (text, from) = match given {
         [] => return Ok(Given::Json("{}".to_owned())),
         [one] if one == "-" => (bounded(Stdin, "stdin")?, "stdin".to_owned()),
-        [one] if one.starts_with('@') => (file(&one[1..])?, format!("the file {}", &one[1..])),
+        [one] if one.starts_with('@') => (file(Path::new(&one[1..]))?, format!("the file {}", &one[1..])),
         [one] if !one.contains('=') || one.trim_start().starts_with(['{', '[', '"']) => {
             (one.clone(), "the argument".to_owned())
         }
@@ -67,7 +82,7 @@ fn read_pair(pair: &str) -> Result<(String, Said), String> {
                 return Err(format!("the value of `{name}` is not JSON ({error}); with {name}=VALUE it is a text"));
             }
         },
-        (None, Some(path)) => (name, Said::Content(file(path)?)),
+        (None, Some(path)) => (name, Said::Content(file(Path::new(path))?)),
         (None, None) => (name, Said::Text(value.to_owned())),
     };
     if name.is_empty() { Err(format!("`{pair}` names no argument; {EXAMPLE}")) } else { Ok((name.to_owned(), said)) }
@@ -158,10 +173,19 @@ fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-fn file(path: &str) -> Result<String, String> {
+/// Returns what a file holds; of `-`, what stdin gives.
+///
+/// # Errors
+/// As for [`read`].
+pub(in crate::cli) fn file_or_stdin(path: &Path) -> Result<String, String> {
+    if path == Path::new("-") { bounded(Stdin, "stdin") } else { file(path) }
+}
+
+fn file(path: &Path) -> Result<String, String> {
+    let name = path.display().to_string();
     let file = std::fs::File::open(path)
-        .map_err(|error| format!("the file {path} cannot be read ({error}); name a file that is there"))?;
-    bounded(file, path)
+        .map_err(|error| format!("the file {name} cannot be read ({error}); name a file that is there"))?;
+    bounded(file, &name)
 }
 
 fn bounded(from: impl Read, name: &str) -> Result<String, String> {

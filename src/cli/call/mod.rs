@@ -161,7 +161,7 @@ async fn call(arguments: &CallArgs, given: Given, config: Config) -> Exit {
     }
     let outcome = ask(&mut one_shot, &arguments.tool, &json, arguments.id).await;
     let is_kept = one_shot.parts.links.hub().is_some();
-    let exit = Shown { is_kept, ..shown }.show(&outcome);
+    let exit = Shown { is_kept: Some(is_kept), ..shown }.show(&outcome);
     if let (Some(id), Some(state)) = (arguments.id, &state) {
         note(state, id, &outcome);
     }
@@ -275,6 +275,6 @@ pub(super) fn gone_before(tool: &str, gone: GatewayGone) -> Outcome {
 
 impl CallArgs {
     fn shown(&self) -> Shown<'_> {
-        Shown { command: "holdfast call", json: self.json_output, line: None, out: self.out.as_deref(), is_kept: false }
+        Shown { command: "holdfast call", json: self.json_output, line: None, out: self.out.as_deref(), is_kept: None }
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::images::Images;
-use super::outcome::{self, Outcome, Said, is_error};
+use super::outcome::{self, Outcome, Said};
 use crate::cli::one_shot::GatewayGone;
 use crate::cli::{Exit, output};
 use crate::fsm::call::Verdict;
@@ -30,8 +30,8 @@ pub(in crate::cli) struct Shown<'a> {
     pub(in crate::cli) line: Option<usize>,
     /// Where images go.
     pub(in crate::cli) out: Option<&'a Path>,
-    /// Whether a hub keeps a late result.
-    pub(in crate::cli) is_kept: bool,
+    /// Whether a hub keeps a late result; `None`: nothing is said of it.
+    pub(in crate::cli) is_kept: Option<bool>,
 }
 
 impl Shown<'_> {
@@ -89,7 +89,9 @@ impl Shown<'_> {
             return Exit::Internal;
         };
         let tool = outcome.tool.as_deref().unwrap_or_default();
-        let (verdict, failed) = (outcome.verdict, is_error(result));
+        let verdict = outcome.verdict;
+        // stdout has results alone: what holdfast says in the place of one is for people.
+        let failed = exit != Exit::Ok;
         let mut texts = Vec::new();
         let mut kept = self.out.map(|out| Images::new(out, tool));
         for block in content {
@@ -121,8 +123,8 @@ impl Shown<'_> {
                 "The tool ran, and its result is lost: do not repeat the call for it, look for its effect in Unity.",
             );
         }
-        if verdict == Some(Verdict::StillRunning) {
-            self.complain(if self.is_kept {
+        if let (Some(Verdict::StillRunning), Some(is_kept)) = (verdict, self.is_kept) {
+            self.complain(if is_kept {
                 "the hub keeps the result for an hour: `holdfast result` with the id above fetches it."
             } else {
                 "`holdfast result` with the id above says how it ended, if Unity's package keeps that. If not, look for its effect in \

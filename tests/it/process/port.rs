@@ -440,4 +440,13 @@ fn the_hub_knows_a_call_by_the_id_that_its_command_said() {
         );
         assert_eq!(room.runs(key), 1);
     }
+    // The command had the answer "still running". The result that came later is the call's.
+    let late = "5f6f1c1e-4b0c-4a52-9d0c-3e8d5a3f7b11";
+    let running = run(&room, &["call", "count", r#"{"key":"late","hold":true}"#, "--id", late, "--timeout", "1"]);
+    assert_eq!(running.status.code(), Some(4));
+    unity.say("release");
+    let told = result(late, &["--json"]);
+    let json: Value = serde_json::from_str(&told.1).unwrap();
+    assert_eq!((told.0, &json["verdict"], &json["exit_code"]), (Some(0), &json!("ok"), &json!(0)), "{json}");
+    assert_eq!(room.runs("late"), 1);
 }
