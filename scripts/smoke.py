@@ -79,8 +79,8 @@ class Program:
     def says(self, *words):
         """Runs it to its end; what it wrote to stdout and stderr."""
         done = self.ran(words)
-        # The program never fails without a word. Now and then Wine ends with 1 before it runs a program: seen once in thousands
-        # of starts, so it is forgiven once.
+        # The program says why it fails. A start under Wine was seen to end with 1 and without a word, once. Why is not known,
+        # so it is told here, and a second one is a failure.
         if self.wine and not self.forgiven and done.returncode == 1 and not done.stdout + done.stderr:
             self.forgiven = True
             print(f"  Wine did not run `{' '.join(words)}` (exit code 1, not a word): run again, once", flush=True)

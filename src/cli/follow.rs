@@ -17,7 +17,6 @@ use crate::config::Config;
 use crate::core::calls::{Lookup, Record};
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::Loss;
 use crate::limits::commands::{COMMAND_LOOK_EVERY, RESULT_SOUGHT};
 use crate::limits::{CALL_TIMEOUT_MAX, CALLS_LISTED_MAX, PATIENCE_MARGIN, WAIT_READY_MAX};
 use crate::link::Port;
@@ -201,20 +200,19 @@ fn tell(id: CallId, answer: Box<RawValue>, found: &Lookup, listed: Option<Record
         Lookup::Kept(_) | Lookup::Unknown => listed,
     };
     let verdict = match (found, record.as_ref().and_then(|record| record.verdict)) {
-        (Lookup::Open(_), _) => Verdict::StillRunning,
+        (Lookup::Open(_), _) => Some(Verdict::StillRunning),
         // The result came late: the client had another answer before.
-        (Lookup::Kept(_), _) if is_error(&answer) => Verdict::ToolError,
-        (Lookup::Kept(_), _) => Verdict::Ok,
-        (_, Some(verdict)) => verdict,
-        // No record says that it did not run.
-        (_, None) => Verdict::OutcomeUnknown(Loss::Gateway),
+        (Lookup::Kept(_), _) if is_error(&answer) => Some(Verdict::ToolError),
+        (Lookup::Kept(_), _) => Some(Verdict::Ok),
+        (_, verdict) => verdict,
     };
     shown.show(&Outcome {
         tool: record.as_ref().map(|record| record.tool.to_string()),
         id: Some(id),
-        verdict: Some(verdict),
+        verdict,
         refused_there: record.is_some_and(|record| record.unrun),
-        said: Said::Result(answer),
+        // Without a verdict, no record says that it did not run.
+        said: if verdict.is_some() { Said::Result(answer) } else { Said::Unknown(answer) },
     })
 }
 

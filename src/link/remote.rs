@@ -23,7 +23,7 @@ pub struct Remote {
     pub(super) stands: Mutex<Option<Arc<Standing>>>,
     /// What the hub said of calls that it was asked for, until it is read.
     looked_up: Mutex<Vec<(CallId, Lookup)>>,
-    /// What was read last of these words.
+    /// The last of them that was read.
     last: Mutex<Option<(CallId, Lookup)>>,
 }
 

@@ -19,8 +19,6 @@ use super::gateway_args::{EditorArgs, HubMode, seconds};
 use super::one_shot::{self, GatewayGone, OneShot, Wish};
 use super::{Exit, complete, follow, output};
 use crate::config::Config;
-use crate::fsm::call::Verdict;
-use crate::fsm::cause::Loss;
 use crate::limits::commands::CALL_IDS_LOCKED_MAX;
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLAIM_PAUSE, PATIENCE_MARGIN};
 use crate::protocol::ids::CallId;
@@ -207,8 +205,7 @@ async fn take(state: Option<&Path>, id: CallId) -> Result<Taken, String> {
 fn unknown(tool: &str, id: CallId, text: &str) -> Outcome {
     let result = serde_json::json!({"content": [{"type": "text", "text": text}], "isError": true});
     let result = serde_json::value::to_raw_value(&result).unwrap_or_default();
-    let verdict = Some(Verdict::OutcomeUnknown(Loss::Gateway));
-    Outcome { tool: Some(tool.to_owned()), id: Some(id), verdict, refused_there: false, said: Said::Result(result) }
+    Outcome { id: Some(id), said: Said::Unknown(result), ..Outcome::mistake(tool, "") }
 }
 
 /// Whether a mistake in the configuration, which was printed with the others, may hide a rule about this tool.

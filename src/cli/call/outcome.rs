@@ -26,6 +26,8 @@ pub(in crate::cli) struct Outcome {
 pub(in crate::cli) enum Said {
     /// The tool's result, or a text of holdfast's about the call.
     Result(Box<RawValue>),
+    /// A text of holdfast's: the call may have run, and nobody knows why more is not known.
+    Unknown(Box<RawValue>),
     /// The request itself was refused.
     Refused(RpcError),
     /// The gateway ended before it answered.
@@ -67,6 +69,7 @@ impl Outcome {
     pub(in crate::cli) fn exit(&self) -> Exit {
         match (&self.said, self.verdict) {
             (Said::Mistake(_), _) => Exit::Usage,
+            (Said::Unknown(_), _) => Exit::Unknown,
             // These are JSON-RPC's codes for a mistake of the caller.
             (Said::Refused(error), _)
                 if error.code == RpcError::PARSE_ERROR || (-32602..=-32600).contains(&error.code) =>
@@ -104,7 +107,7 @@ impl Outcome {
         }
         let exit = self.exit();
         let (result, error) = match &self.said {
-            Said::Result(result) => (Some(&**result), None),
+            Said::Result(result) | Said::Unknown(result) => (Some(&**result), None),
             Said::Refused(error) => (None, Some((Some(error.code), error.message.clone()))),
             Said::Gone(gone) => (None, Some((None, gone.to_string()))),
             Said::Mistake(fix) => (None, Some((None, fix.clone()))),
@@ -184,7 +187,8 @@ mod tests {
 
     #[test]
     fn every_end_has_one_shape() {
-        let result = |json: Value| Said::Result(serde_json::from_value(json).unwrap());
+        let raw = |json: Value| serde_json::from_value(json).unwrap();
+        let result = |json: Value| Said::Result(raw(json));
         let good = || result(json!({"content": []}));
         let bad = || result(json!({"content": [], "isError": true}));
         let refused = |code| Said::Refused(RpcError { code, message: "no".to_owned(), data: None });
@@ -202,6 +206,7 @@ mod tests {
             (Said::Gone(GatewayGone::Interrupted), None, false, "not_executed", "no", 3),
             (Said::Gone(GatewayGone::Failed), None, false, "outcome_unknown", "unknown", 70),
             (Said::Mistake("x".to_owned()), None, false, "not_executed", "no", 2),
+            (Said::Unknown(raw(json!({"content": []}))), None, false, "outcome_unknown", "unknown", 4),
         ] {
             let outcome = Outcome { tool: Some("t".to_owned()), id: None, verdict, refused_there, said };
             let json: Value = serde_json::from_str(&outcome.json(None)).unwrap();

@@ -42,7 +42,7 @@ impl Shown<'_> {
             output::json(&outcome.json(self.line));
         }
         match &outcome.said {
-            Said::Result(result) => self.show_result(outcome, result, exit),
+            Said::Result(result) | Said::Unknown(result) => self.show_result(outcome, result, exit),
             Said::Refused(error) => {
                 self.complain(&format!("{}.", error.message.trim_end_matches('.')));
                 exit
